@@ -5,22 +5,22 @@ import type { Config } from './domain/config/config.ts'
 import type { WorkspaceId } from './domain/ids.ts'
 import { directoryOf, loadConfig } from './drivers/config/load.ts'
 import { treeOwner } from './drivers/config/owner.ts'
-import { assertPlaces } from './drivers/config/disjoint-paths.ts'
-import { dirAnswers } from './drivers/idempotency/dir.ts'
+import { assertDisjointPaths } from './drivers/config/disjoint-paths.ts'
+import { dirIdempotencyStore } from './drivers/idempotency/dir.ts'
 import { sqliteEvents } from './drivers/events/sqlite/sqlite.ts'
 import { inspectHost } from './sys/home/inspect.ts'
 import { lazy } from './drivers/lazy.ts'
 import { linuxHost } from './drivers/host/linux.ts'
 import { openStorage } from './drivers/storage/open.ts'
-import type { StoragePlace } from './drivers/storage/registry.ts'
-import { dirShelf } from './drivers/archives/store.ts'
-import { dirSizes } from './drivers/size-cache/dir.ts'
+import type { StorageLocation } from './drivers/storage/registry.ts'
+import { dirArchiveStore } from './drivers/archives/store.ts'
+import { dirSizeCache } from './drivers/size-cache/dir.ts'
 import { dirTexts } from './drivers/texts/dir.ts'
 import { dirRequests } from './drivers/requests/dir.ts'
 import { dirVariables } from './drivers/variables/dir.ts'
 import { makeManager } from './manager/manager.ts'
 import { tokenFinder } from './manager/access/token-finder.ts'
-import type { Answers } from './ports/idempotency-store.ts'
+import type { IdempotencyStore } from './ports/idempotency-store.ts'
 import { homeOf } from './client/home.ts'
 import type { Clock } from './ports/clock.ts'
 import type { EventStore } from './ports/event-store.ts'
@@ -31,9 +31,9 @@ import { bridgeDirectory, hasBridge } from './sys/home/bridge-directory.ts'
 import { cliCommand } from './sys/processes/cli-program.ts'
 import { prepareHome } from './sys/home/home.ts'
 import { native } from './sys/syscalls/native.ts'
-import { randomFew } from './sys/home/random.ts'
+import { pooledRandomBytes } from './sys/home/random.ts'
 import { reserveIn, type Reserve } from './sys/fs/reserve.ts'
-import { lightFiles, removeTree, safeFiles } from './sys/safe-fs/index.ts'
+import { removeTree, safeFiles, walkFiles } from './sys/safe-fs/index.ts'
 
 export interface OpenOptions {
   /** Where everything is kept; default AW_HOME, else `~/.aw`. */
@@ -51,19 +51,19 @@ export interface OpenOptions {
   readonly shortLived?: boolean | undefined
 }
 
-const clock: Clock = { now: () => new Date(), random: randomFew }
+const clock: Clock = { now: () => new Date(), random: pooledRandomBytes }
 
-interface Settled {
+interface ResolvedHome {
   readonly home: string
   readonly config: Config
   readonly configFile: string | undefined
   readonly basePath: string
   readonly archives: string
-  readonly storage: StoragePlace
+  readonly storage: StorageLocation
 }
 
 /** What the options, the environment and the configuration say; the home's own directories are made. */
-export async function settle(options: OpenOptions): Promise<Settled> {
+export async function resolveHome(options: OpenOptions): Promise<ResolvedHome> {
   const { env = process.env, shortLived } = options
   const cwd = options.cwd ?? workingDirectory()
   const home = homeOf(options, env, cwd)
@@ -73,7 +73,8 @@ export async function settle(options: OpenOptions): Promise<Settled> {
   const archives = directoryOf(config.settings['archive.directory'], home, 'archives')
   // The defaults are in order, and need not be looked up.
   const places = ['workspaces.base_path', 'storage.root', 'archive.directory'] as const
-  if (places.some((key) => config.settings[key] !== '')) assertPlaces({ home, basePath, storageRoot: root, archives })
+  if (places.some((key) => config.settings[key] !== ''))
+    assertDisjointPaths({ home, basePath, storageRoot: root, archives })
   const guarded = [
     home,
     ...['locks', 'texts', 'variables', 'requests', 'run', 'runs'].map((name) => join(home, name)),
@@ -95,7 +96,7 @@ export interface OpenedHome {
   readonly restLeases: () => Promise<void>
   /** Notes how late it is, so that no token comes back when the clock is set back. */
   readonly noteTime: () => Promise<void>
-  readonly answers: Answers
+  readonly answers: IdempotencyStore
   readonly config: Config
   readonly configFile: string | undefined
   readonly places: { readonly home: string; readonly basePath: string; readonly storageRoot: string }
@@ -104,7 +105,7 @@ export interface OpenedHome {
 /** Chooses the parts and connects them. The only place that sees the manager and the drivers together. */
 export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
   const { shortLived } = options
-  const { home, config, configFile, basePath, archives, storage: place } = await settle(options)
+  const { home, config, configFile, basePath, archives, storage: place } = await resolveHome(options)
   const locks = join(home, 'locks')
   const texts = join(home, 'texts')
   const variables = join(home, 'variables')
@@ -125,17 +126,17 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
     {
       store,
       storage,
-      files: shortLived === true ? lightFiles : safeFiles,
+      files: shortLived === true ? walkFiles : safeFiles,
       host: linuxHost({ home, storageRoot: place.root, locks, avoid }),
       texts: dirTexts({ directory: texts }),
-      sizes: dirSizes({ directory: join(home, 'sizes') }),
+      sizes: dirSizeCache({ directory: join(home, 'sizes') }),
       repositories: lazy(async () => {
         const { gitRepositories } = await import('./drivers/repositories/git.ts')
         return gitRepositories({ root: join(home, 'mirrors'), avoid })
       }),
       results: lazy(async () => (await import('./drivers/results/git.ts')).gitResults({ avoid })),
       archives: lazy(async () => (await import('./drivers/archives/tar.ts')).tarArchives),
-      shelf: dirShelf(archives),
+      archiveStore: dirArchiveStore(archives),
       variables: dirVariables({ directory: variables }),
       requests: dirRequests({ directory: requests }),
       agents: lazy(async () => {
@@ -154,7 +155,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
         async () => (await import('./drivers/kept-logs/dir.ts')).dirKeptLogs({ directory: join(home, 'runs') }),
         'read',
       ),
-      follower: followerOf(options, home, configFile),
+      follower: runFollower(options, home, configFile),
       sandboxes: (isolation) => sandboxes.of(isolation),
       clock,
       config,
@@ -177,7 +178,7 @@ export async function openHome(options: OpenOptions = {}): Promise<OpenedHome> {
     tokens,
     restLeases: () => store.restLeases(),
     noteTime: () => store.passed(clock.now().toISOString()),
-    answers: dirAnswers(join(home, 'answers')),
+    answers: dirIdempotencyStore(join(home, 'answers')),
     config,
     configFile,
     places: { home, basePath, storageRoot: place.root },
@@ -197,7 +198,7 @@ async function sandboxesIn(run: string) {
  * Who brings a run to its end in the log when nobody waits for it: the command line, for a moment. It is told the same
  * settings; and of the environment nothing but what it needs to run, as secrets may be among the rest.
  */
-function followerOf({ set = {}, env = process.env }: OpenOptions, home: string, configFile: string | undefined) {
+function runFollower({ set = {}, env = process.env }: OpenOptions, home: string, configFile: string | undefined) {
   const isNeeded = (name: string): boolean => /^(HOME|PATH|AW_(?!CRASH).*)$/.test(name)
   const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const places = ['--home', home, ...(configFile === undefined ? [] : ['--config-file', configFile])]
@@ -211,7 +212,7 @@ function followerOf({ set = {}, env = process.env }: OpenOptions, home: string, 
 export const openLog = (home: string, reserve: Reserve, shortLived = false): Promise<EventStore> =>
   sqliteEvents({ file: join(home, 'log.db'), anchor: join(home, 'log.anchor'), reserve, clock, shortLived })
 
-async function inspect(place: StoragePlace, { settings }: Config): ReturnType<typeof inspectHost> {
+async function inspect(place: StorageLocation, { settings }: Config): ReturnType<typeof inspectHost> {
   const { home, root } = place
   const [{ storageFindings }, { sandboxFindings }, { proxyCommand }] = await Promise.all([
     import('./drivers/storage/findings.ts'),

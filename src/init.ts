@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openLog, openManager, settle, type OpenOptions } from './aw.ts'
+import { openLog, openManager, resolveHome, type OpenOptions } from './aw.ts'
 import { baseEventTypes, foldBases } from './domain/sources/bases.ts'
 import { AwError } from './domain/errors.ts'
 import type { AnyEvent } from './domain/log/event.ts'
@@ -41,7 +41,7 @@ export interface InitResult {
  * a larger size enlarges a pool; a pool that is not mounted is mounted. Root may do so for the home of another user.
  */
 export async function initHome(options: InitOptions = {}): Promise<InitResult> {
-  const { home, config, storage } = await settle(options)
+  const { home, config, storage } = await resolveHome(options)
   const setting = config.settings['storage.driver']
   const wanted = options.storage ?? setting
   if (setting !== 'auto' && wanted !== setting)
@@ -74,7 +74,7 @@ export interface DeinitResult {
  * workspace needs go with it, for they are made again; not those of templates.
  */
 export async function deinitHome(options: DeinitOptions = {}): Promise<DeinitResult> {
-  const { home, storage } = await settle(options)
+  const { home, storage } = await resolveHome(options)
   if (fileFacts(home) === undefined) return { home, storage_root: storage.root, pool: null }
   if (!isOfAnother(home)) {
     prepareHome(home, [join(home, 'locks')])

@@ -3,7 +3,7 @@ import { AwError, toAwError } from '../domain/errors.ts'
 import { isSnapshotId } from '../domain/ids.ts'
 import type { Manager } from '../ports/manager.ts'
 import { reaches, type Principal } from './principal.ts'
-import { saidIn } from './redact.ts'
+import { inputText } from './redact.ts'
 
 const ids = /ws_[0-9a-z]{26}/g
 const hidden = '(hidden)'
@@ -12,47 +12,53 @@ const hidden = '(hidden)'
 const namesOf = ['name', 'workspace', 'task', 'agent']
 
 /** What its makers said of a snapshot, such as the beginning of a prompt, and where it stands among their others. */
-const ofMakers: Readonly<Record<string, unknown>> = { label: null, meta: {}, key: null, parent: null, branch: hidden }
+const snapshotAuthorFields: Readonly<Record<string, unknown>> = {
+  label: null,
+  meta: {},
+  key: null,
+  parent: null,
+  branch: hidden,
+}
 
 /** Fields that name workspaces without an id beside: whose snapshot it is, what began as it. */
-const alone = ['workspace', 'forks']
+const bareNameFields = ['workspace', 'forks']
 
 /**
  * Takes what an answer tells of other workspaces out of it: ids that the principal does not reach, and the names beside
  * them. What the caller has named itself may stay.
  */
-export function othersHidden(manager: Manager, principal: Principal, input: object) {
-  const others = othersIn(manager, principal, input)
+export function hideOtherWorkspaces(manager: Manager, principal: Principal, input: object) {
+  const others = unreachableRefs(manager, principal, input)
   return async <T>(value: T): Promise<T> => {
     const found = await others(value)
-    return found.length === 0 ? value : (without(value, found) as T)
+    return found.length === 0 ? value : (replaceRefs(value, found) as T)
   }
 }
 
 /** The same for an error, whose sentences have the names, too. If that cannot be found out now, they say nothing. */
-export async function errorWithoutOthers(
+export async function hideOthersInError(
   manager: Manager,
   principal: Principal,
   input: object,
   error: AwError,
 ): Promise<AwError> {
   const { code, message, hint, data } = error
-  const others = await othersIn(manager, principal, input)({ message, hint, data }).catch(() => undefined)
+  const others = await unreachableRefs(manager, principal, input)({ message, hint, data }).catch(() => undefined)
   if (others === undefined) return new AwError(code, 'It did not work, and more cannot be told now')
   if (others.length === 0) return error
   const sentence = (text: string): string => others.reduce((told, other) => told.replaceAll(other, hidden), text)
   return new AwError(code, sentence(message), {
     ...(hint !== undefined && { hint: sentence(hint) }),
-    data: without(data, others) as typeof data,
+    data: replaceRefs(data, others) as typeof data,
   })
 }
 
 /** The ids and names in a value that the principal does not reach. Each is looked up once. */
-function othersIn(manager: Manager, principal: Principal, input: object) {
+function unreachableRefs(manager: Manager, principal: Principal, input: object) {
   const known = new Map<string, boolean>()
   let said: string | undefined
   const isOther = async (ref: string): Promise<boolean> => {
-    said ??= saidIn(input)
+    said ??= inputText(input)
     if (said.includes(ref) || principal.workspaces?.includes(ref) === true) return false
     if (!ref.startsWith('ws_') && reaches(principal, { name: ref })) return false
     const view = await manager.call('show', { id: ref }).catch((error: unknown): Outputs['show'] | undefined => {
@@ -64,7 +70,7 @@ function othersIn(manager: Manager, principal: Principal, input: object) {
 
   return async (value: unknown): Promise<string[]> => {
     if (principal.workspaces === null) return []
-    for (const { id, name } of selves(value)) {
+    for (const { id, name } of describedWorkspaces(value)) {
       const isOther = !reaches(principal, { id, name })
       known.set(id, isOther).set(name, isOther)
     }
@@ -74,8 +80,8 @@ function othersIn(manager: Manager, principal: Principal, input: object) {
 }
 
 /** Workspaces that say themselves how they are called need not be looked up: those of a list, and those of events. */
-function selves(value: unknown): { id: string; name: string }[] {
-  if (Array.isArray(value)) return value.flatMap(selves)
+function describedWorkspaces(value: unknown): { id: string; name: string }[] {
+  if (Array.isArray(value)) return value.flatMap(describedWorkspaces)
   if (typeof value !== 'object' || value === null) return []
   const { id, workspace_id: name, stream, data } = value as Record<string, unknown>
   if (typeof id === 'string' && typeof name === 'string') return [{ id, name }]
@@ -88,34 +94,34 @@ function selves(value: unknown): { id: string; name: string }[] {
 function collect(value: unknown, key: string, found: Set<string>): Set<string> {
   if (typeof value === 'string') {
     for (const id of value.match(ids) ?? []) found.add(id)
-    if (alone.includes(key) && isName.test(value)) found.add(value)
+    if (bareNameFields.includes(key) && isName.test(value)) found.add(value)
   } else if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
     const isList = Array.isArray(value)
     for (const [name, inner] of Object.entries(value)) {
       if (!isList) collect(name, '', found)
-      collect(inner, isList || ofPeople.includes(key) ? key : name, found)
+      collect(inner, isList || userContentFields.includes(key) ? key : name, found)
     }
   }
   return found
 }
 
 /** Fields whose content people make up themselves. */
-export const ofPeople = ['labels', 'meta', 'config', 'env', 'variables']
+export const userContentFields = ['labels', 'meta', 'config', 'env', 'variables']
 const isName = /^[\w.-]+\/[\w.-]+$/
 
-function without(value: unknown, others: readonly string[]): unknown {
+function replaceRefs(value: unknown, others: readonly string[]): unknown {
   if (typeof value === 'string')
     return others.includes(value) ? hidden : value.replaceAll(ids, (id) => (others.includes(id) ? hidden : id))
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
-  if (Array.isArray(value)) return value.map((item) => without(item, others))
+  if (Array.isArray(value)) return value.map((item) => replaceRefs(item, others))
   const isOfOther = Object.values(value).some((inner) => typeof inner === 'string' && others.includes(inner))
   const { id, workspace } = value as Record<string, unknown>
   const isTheirSnapshot = isOfOther && isSnapshotId(String(id)) && others.includes(String(workspace))
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
-      if (isTheirSnapshot && Object.hasOwn(ofMakers, key)) return [key, ofMakers[key]]
+      if (isTheirSnapshot && Object.hasOwn(snapshotAuthorFields, key)) return [key, snapshotAuthorFields[key]]
       const isName = isOfOther && namesOf.includes(key) && typeof inner === 'string'
-      return [without(key, others), isName ? hidden : without(inner, others)]
+      return [replaceRefs(key, others), isName ? hidden : replaceRefs(inner, others)]
     }),
   )
 }

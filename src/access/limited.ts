@@ -1,23 +1,23 @@
 import { operations, type Inputs, type Outputs } from '../api/table.ts'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import type { MountWish } from '../domain/sandbox/mount.ts'
+import type { MountSetting } from '../domain/sandbox/mount.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
-import { insideOf } from './mount-lookup.ts'
-import { assertMadeWithin } from './new-names.ts'
-import { errorWithoutOthers, othersHidden } from './hide-others.ts'
-import { pinned } from './pin-references.ts'
+import { mountLookup } from './mount-lookup.ts'
+import { assertNewNameReachable } from './new-names.ts'
+import { hideOthersInError, hideOtherWorkspaces } from './hide-others.ts'
+import { pinReferences } from './pin-references.ts'
 import { assertScope, isAdmin, reaches, type Principal } from './principal.ts'
-import { redactedError, redaction, type Places } from './redact.ts'
-import { seenEvents } from './visible-events.ts'
-import { assertModest } from './privileged-fields.ts'
+import { redactError, redaction, type HostPaths } from './redact.ts'
+import { visibleEvents } from './visible-events.ts'
+import { assertNoPrivilegedFields } from './privileged-fields.ts'
 
 export interface HomeFacts {
-  readonly places: Places
+  readonly places: HostPaths
   /** What `sandbox.isolation` says. */
   readonly isolation: string
   /** What `sandbox.mount` says. */
-  readonly mount: MountWish
+  readonly mount: MountSetting
 }
 
 type View = Outputs['show']
@@ -34,7 +34,7 @@ const general = ['template list', 'template show']
  */
 export function limited(manager: Manager, principal: Principal, facts: HomeFacts): Manager {
   const { redact, refsIn } = redaction(facts.places)
-  const inside = insideOf(manager, principal, facts.mount)
+  const inside = mountLookup(manager, principal, facts.mount)
   const contextOf = (context: CallContext = {}, seen: readonly View[]): CallContext => ({
     ...context,
     actor: principal.actor,
@@ -57,13 +57,13 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     const entry = operations.find((one) => one.name === name) as Operation | undefined
     if (entry === undefined) throw new AwError('unsupported', `There is no operation ${name}`)
     assertScope(principal, entry.scope, name)
-    assertModest(entry, input)
+    assertNoPrivilegedFields(entry, input)
     if (principal.sandbox !== undefined) assertInside(entry, input)
-    const found = await pinned(manager, principal, entry, { ...input }, context)
+    const found = await pinReferences(manager, principal, entry, { ...input }, context)
     if (found.view !== undefined) seen.push(found.view)
     if (principal.workspaces !== null) {
       assertNamed(entry, found.input)
-      assertMadeWithin(principal, entry, found.input, found.view)
+      assertNewNameReachable(principal, entry, found.input, found.view)
     }
     // Where they are is where their commands run.
     return principal.sandbox === undefined ? { ...found.input, ...wallsFor(entry, found.view, facts) } : found.input
@@ -75,14 +75,14 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
     return async <T>(value: T): Promise<T> => redact(value, await found(value, refsIn(value)), input)
   }
   const failing = async (error: unknown, input: object, seen: readonly View[]): Promise<AwError> =>
-    errorWithoutOthers(manager, principal, input, await redactedError(toAwError(error), teller(input, seen)))
+    hideOthersInError(manager, principal, input, await redactError(toAwError(error), teller(input, seen)))
 
   return {
     async call(name, input, context) {
       const seen: View[] = []
       try {
         const own = (await admitted(name, input, context, seen)) as never
-        const hide = othersHidden(manager, principal, input)
+        const hide = hideOtherWorkspaces(manager, principal, input)
         const tell = async (answer: unknown) => (await teller(input, seen)(await hide(answer))) as never
         if (name === 'list') return await tell(await reachable(manager, principal, own, context))
         if (name === 'runs') return await tell(await reachableRuns(manager, principal, own, context))
@@ -100,13 +100,13 @@ export function limited(manager: Manager, principal: Principal, facts: HomeFacts
         const { limit: left = Infinity, ...rest } = name === 'events' ? own : { ...own, limit: undefined }
         const items: AsyncIterable<unknown> =
           name === 'events'
-            ? seenEvents(
+            ? visibleEvents(
                 (wanted) => manager.stream('events', wanted, contextOf(context, seen)),
                 (event) => sees(principal, event),
                 rest,
               )
             : manager.stream(name, own as never, contextOf(context, seen))
-        const [hide, tell] = [othersHidden(manager, principal, input), teller(input, seen)]
+        const [hide, tell] = [hideOtherWorkspaces(manager, principal, input), teller(input, seen)]
         let count = 0
         for await (const item of items) {
           yield (await tell(await hide(item))) as never

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { resolveConfig } from '../domain/config/config.ts'
 import { toAwError } from '../domain/errors.ts'
-import { mountWish } from '../domain/sandbox/mount.ts'
-import { usualScopes } from '../domain/tokens/tokens.ts'
+import { mountSetting } from '../domain/sandbox/mount.ts'
+import { defaultScopes } from '../domain/tokens/tokens.ts'
 import { collect } from '../../test/support/collect.ts'
 import { memoryCore } from '../../test/memory/core.ts'
 import { limited } from './limited.ts'
@@ -12,10 +12,10 @@ const places = { home: '/home', basePath: '/workspaces', storageRoot: '/storage'
 /** A home with two workspaces, and what somebody who may use all of them, or only some, is told of it. */
 async function ground(set: Readonly<Record<string, string>>, profile: string, reach: readonly string[] | null = null) {
   const { manager } = memoryCore({ set })
-  const facts = { places, isolation: 'namespace', mount: mountWish(resolveConfig({ set })) }
+  const facts = { places, isolation: 'namespace', mount: mountSetting(resolveConfig({ set })) }
   const they = limited(
     manager,
-    { actor: 'token:tok_x', scopes: [...usualScopes, 'workspace'], workspaces: reach },
+    { actor: 'token:tok_x', scopes: [...defaultScopes, 'workspace'], workspaces: reach },
     facts,
   )
   await manager.call('create', { id: 'a/one', profile })
@@ -93,8 +93,8 @@ test('of many items about one workspace, it is looked up once', async () => {
       return manager.call(name, input, context)
     },
   }
-  const facts = { places, isolation: 'namespace', mount: mountWish(resolveConfig({})) }
-  const they = limited(counting, { actor: 'token:tok_x', scopes: usualScopes, workspaces: ['a/*'] }, facts)
+  const facts = { places, isolation: 'namespace', mount: mountSetting(resolveConfig({})) }
+  const they = limited(counting, { actor: 'token:tok_x', scopes: defaultScopes, workspaces: ['a/*'] }, facts)
   for (let i = 0; i < 5; i++) await manager.call('label', { id: 'a/two', labels: { at: `/workspaces/a/two/${i}` } })
   const events = await collect(they.stream('events', {}))
   expect(JSON.stringify(events)).toContain('/workspace/4')

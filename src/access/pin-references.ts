@@ -14,7 +14,7 @@ type View = Outputs['show']
  *
  * @returns the input, and a look at the workspace that it is about, if that is there
  */
-export async function pinned(
+export async function pinReferences(
   manager: Manager,
   principal: Principal,
   { names = {} }: Operation,
@@ -51,7 +51,7 @@ async function pinOne(
   // Whose it is would have to be looked for among all workspaces.
   if (kind === 'tree' && isSnapshotId(ref) && principal.workspaces !== null) throw unknown(ref)
   if (kind === 'tree' && isSnapshotId(ref)) return { ref }
-  const view = await look(manager, workspace, context)
+  const view = await showIfPresent(manager, workspace, context)
   if (view === undefined || !reaches(principal, { id: view.id, name: view.workspace_id })) throw unknown(workspace)
   // A run is of one workspace for ever, and is told from others of it by its id alone.
   const isOfRun = isRunId(workspace) && view.workspace_id !== formatName(parseName(workspace))
@@ -59,7 +59,7 @@ async function pinOne(
 }
 
 async function pinNew(manager: Manager, principal: Principal, ref: string, context: CallContext | undefined) {
-  const view = await look(manager, ref, context)
+  const view = await showIfPresent(manager, ref, context)
   if (view !== undefined && reaches(principal, { id: view.id, name: view.workspace_id })) return { ref, view }
   // An id that is not there cannot be made.
   if (ref.startsWith('ws_')) throw unknown(ref)
@@ -74,12 +74,16 @@ async function pinTrashed(manager: Manager, principal: Principal, ref: string, c
     if (reaches(principal, { name: formatName(parseName(ref)) })) return { ref }
     throw unknown(ref)
   }
-  const view = await look(manager, ref.split('.')[0] ?? ref, context)
+  const view = await showIfPresent(manager, ref.split('.')[0] ?? ref, context)
   if (view === undefined || !reaches(principal, { id: view.id, name: view.workspace_id })) throw unknown(ref)
   return { ref }
 }
 
-async function look(manager: Manager, ref: string, context: CallContext | undefined): Promise<View | undefined> {
+async function showIfPresent(
+  manager: Manager,
+  ref: string,
+  context: CallContext | undefined,
+): Promise<View | undefined> {
   try {
     return await manager.call('show', { id: ref }, { signal: context?.signal })
   } catch (error) {

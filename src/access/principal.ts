@@ -37,18 +37,18 @@ export function assertScope(principal: Principal, scope: Scope, what: string): v
 /** Whether one of its patterns is this workspace. */
 export function reaches({ workspaces }: Principal, { id, name }: { id?: string; name?: string }): boolean {
   if (workspaces === null) return true
-  return workspaces.some((pattern) => pattern === id || (name !== undefined && matches(pattern, name)))
+  return workspaces.some((pattern) => pattern === id || (name !== undefined && matchesPattern(pattern, name)))
 }
 
-function matches(pattern: string, name: string): boolean {
+function matchesPattern(pattern: string, name: string): boolean {
   if (pattern.startsWith('ws_')) return false
   const whole = pattern.includes('/') ? pattern : `${pattern}/main`
   const [patterns, words] = [whole.split('/'), name.split('/')]
-  return patterns.length === words.length && patterns.every((one, i) => fits(one, words[i] ?? ''))
+  return patterns.length === words.length && patterns.every((one, i) => matchesGlob(one, words[i] ?? ''))
 }
 
 /** What stands between stars is looked for from left to right, and never again: however many stars there are. */
-function fits(pattern: string, word: string): boolean {
+function matchesGlob(pattern: string, word: string): boolean {
   const [first = '', ...between] = pattern.split('*')
   const last = between.pop()
   if (last === undefined) return pattern === word

@@ -1,4 +1,4 @@
-import { longestMs } from '../domain/text/max-values.ts'
+import { maxTimerMs } from '../domain/text/max-values.ts'
 
 /**
  * Schemas of the operation table: plain JSON Schema objects that also carry a TypeScript type. They are data, so every
@@ -76,7 +76,7 @@ export const integer = (description: string, more: JsonSchema = {}): Schema<numb
 })
 /** A field whose name ends with `_ms`. */
 export const milliseconds = (description: string, more: JsonSchema = {}): Schema<number> =>
-  integer(description, { minimum: 0, maximum: longestMs, 'x-cli': 'milliseconds', ...more })
+  integer(description, { minimum: 0, maximum: maxTimerMs, 'x-cli': 'milliseconds', ...more })
 export const boolean = (description: string, more: JsonSchema = {}): Schema<boolean> => ({
   type: 'boolean',
   description,

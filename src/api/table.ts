@@ -1,5 +1,5 @@
 import { agentOperations } from './operations/agents.ts'
-import { careOperations } from './operations/maintenance.ts'
+import { maintenanceOperations } from './operations/maintenance.ts'
 import { fileStreamOperations } from './operations/file-streams.ts'
 import { fileOperations } from './operations/files.ts'
 import { leaseOperations } from './operations/leases.ts'
@@ -25,7 +25,7 @@ export const operations = [
   ...sourceOperations,
   ...fileOperations,
   ...fileStreamOperations,
-  ...careOperations,
+  ...maintenanceOperations,
   ...tokenOperations,
   ...spaceOperations,
 ] as const

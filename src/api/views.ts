@@ -243,7 +243,7 @@ const snapshotFields = {
 
 export const snapshotView = object(snapshotFields, 'A snapshot')
 
-export const madeSnapshot = object(
+export const createdSnapshot = object(
   { ...snapshotFields, created: boolean('Whether it is new; false if one with the key was there already') },
   'A snapshot',
 )

@@ -3,16 +3,16 @@ import { AwError, toAwError, type ErrorCode } from '../domain/errors.ts'
 import type { CallContext, Manager, Progress } from '../ports/manager.ts'
 import type { Arguments } from './input/arguments.ts'
 import { paint, wantsColor } from './output/color.ts'
-import { placeOf } from './connect.ts'
+import { connectOptions } from './connect.ts'
 import { errorObject, humanError } from './errors.ts'
-import { explained } from './help/explain.ts'
+import { explainError } from './help/explain.ts'
 import type { Globals } from './input/globals.ts'
 import { inputsOf } from './input/input.ts'
 import { ClosedOutput, type Io } from './io.ts'
 import { progressLine, type ProgressLine } from './output/progress.ts'
 import { rendererFor, streamRendererFor } from './render/renderers.ts'
-import type { Renderer, Shown, View } from './render/view.ts'
-import { exitCodeOf, textDefaults } from './output/exit-code.ts'
+import type { Rendered, Renderer, View } from './render/view.ts'
+import { exitCodeForOutput, textOutputDefaults } from './output/exit-code.ts'
 
 type Input = Record<string, unknown>
 
@@ -27,27 +27,27 @@ interface Session {
   readonly told: ReadonlySet<string>
 }
 
-export type Door = (operation: Operation, given: Arguments, globals: Globals, io: Io) => Promise<number>
+export type OperationHandler = (operation: Operation, given: Arguments, globals: Globals, io: Io) => Promise<number>
 
 /** Those that bytes and signals flow through in both directions. */
-const ownDoors: Readonly<Record<string, () => Promise<Door>>> = {
-  exec: async () => (await import('./sandbox/exec.ts')).execDoor,
-  connect: async () => (await import('./sandbox/connect.ts')).connectDoor,
-  run: async () => (await import('./runs/run.ts')).runDoor,
-  status: async () => (await import('./runs/status.ts')).statusDoor,
-  logs: async () => (await import('./runs/logs.ts')).logsDoor,
-  'fs download': async () => (await import('./input/file-streams.ts')).downloadDoor,
+const customHandlers: Readonly<Record<string, () => Promise<OperationHandler>>> = {
+  exec: async () => (await import('./sandbox/exec.ts')).execHandler,
+  connect: async () => (await import('./sandbox/connect.ts')).connectHandler,
+  run: async () => (await import('./runs/run.ts')).runHandler,
+  status: async () => (await import('./runs/status.ts')).statusHandler,
+  logs: async () => (await import('./runs/logs.ts')).logsHandler,
+  'fs download': async () => (await import('./input/file-streams.ts')).downloadHandler,
 }
 
-export const hasOwnDoor = (name: string): boolean => Object.hasOwn(ownDoors, name)
+export const hasCustomHandler = (name: string): boolean => Object.hasOwn(customHandlers, name)
 
 /** Calls the operation for each of its inputs and shows what comes back. */
 export async function callOperation(operation: Operation, given: Arguments, globals: Globals, io: Io): Promise<number> {
-  const door = await ownDoors[operation.name]?.()
-  if (door !== undefined) return door(operation, given, globals, io)
+  const handler = await customHandlers[operation.name]?.()
+  if (handler !== undefined) return handler(operation, given, globals, io)
   const inputs = await inputsOf(operation, given, io)
   const { json, quiet } = globals
-  await using manager = await io.connect(placeOf(globals, io))
+  await using manager = await io.connect(connectOptions(globals, io))
   using progress = progressLine(io, quiet)
   const told = new Set<string>()
   const onProgress = (news: Progress): void => {
@@ -57,12 +57,15 @@ export async function callOperation(operation: Operation, given: Arguments, glob
     told.add(news.made.name)
     void io.stdout.write(`${news.made.path ?? news.made.name}\n`).catch(() => undefined)
   }
-  const input = operation.takes === 'bytes' ? (await import('./input/file-streams.ts')).givenBytes(io) : undefined
+  const input = operation.takes === 'bytes' ? (await import('./input/file-streams.ts')).stdinBytes(io) : undefined
   const context: CallContext = { signal: io.signal, onProgress, input }
   const session: Session = { operation, globals, io, manager, context, progress, told }
   const full = json
     ? inputs
-    : inputs.map((input) => ({ ...textDefaults(operation.name, { quiet, terminal: io.stdout.isTerminal }), ...input }))
+    : inputs.map((input) => ({
+        ...textOutputDefaults(operation.name, { quiet, terminal: io.stdout.isTerminal }),
+        ...input,
+      }))
   const [only = {}] = full
   if (operation.form === 'stream') return await showStream(session, only)
   return await (full.length === 1 ? callOne(session, only) : callMany(session, full))
@@ -73,7 +76,7 @@ async function callOne(session: Session, input: Input): Promise<number> {
   const output = await call(session, input)
   if (globals.json) await io.stdout.write(jsonText(output, io))
   else await show(session, await rendererFor(operation), output, input)
-  return exitCodeOf(operation.name, output)
+  return exitCodeForOutput(operation.name, output)
 }
 
 /** Each item succeeds or fails on its own; the exit code is that of the first failure. */
@@ -88,7 +91,7 @@ async function callMany(session: Session, inputs: readonly Input[]): Promise<num
     try {
       const output = await call(session, input)
       results.push({ id: name, ok: true, result: output })
-      exitCode ||= exitCodeOf(operation.name, output)
+      exitCode ||= exitCodeForOutput(operation.name, output)
       if (!globals.json) await show(session, renderer, output, input, name)
     } catch (thrown) {
       if (io.signal.aborted) throw thrown
@@ -97,7 +100,7 @@ async function callMany(session: Session, inputs: readonly Input[]): Promise<num
       const error = toAwError(thrown)
       results.push({ id: name, ok: false, error: errorObject(error) })
       exitCode ||= error.exitCode
-      if (!globals.json) await complain(session, error)
+      if (!globals.json) await printError(session, error)
     }
   }
   if (globals.json) await io.stdout.write(jsonText(results, io))
@@ -116,7 +119,7 @@ async function showStream(session: Session, input: Input): Promise<number> {
       if (renderer === undefined) await io.stdout.write(`${JSON.stringify(item)}\n`)
       else await show(session, renderer.item, item, input)
     }
-    if (renderer?.end !== undefined) await tell(session, renderer.end(viewOf(session, input)))
+    if (renderer?.end !== undefined) await printRendered(session, renderer.end(viewOf(session, input)))
   } catch (error) {
     if (!io.signal.aborted) throw error
   }
@@ -128,7 +131,7 @@ async function call({ manager, operation, context, progress, io }: Session, inpu
   try {
     return await manager.call(operation.name as never, input as never, context)
   } catch (error) {
-    throw explained(operation, input, toAwError(error), io) ?? error
+    throw explainError(operation, input, toAwError(error), io) ?? error
   } finally {
     progress?.clear()
   }
@@ -148,11 +151,11 @@ const viewOf = ({ globals, io, told }: Session, input: Input): View => ({
 })
 
 const show = (session: Session, renderer: Renderer, output: unknown, input: Input, name?: string): Promise<void> =>
-  tell(session, renderer(output as never, viewOf(session, input)), name)
+  printRendered(session, renderer(output as never, viewOf(session, input)), name)
 
-async function tell(
+async function printRendered(
   session: Session,
-  { out, named, note, notice, warning, failures = [] }: Shown,
+  { out, named, note, notice, warning, failures = [] }: Rendered,
   name?: string,
 ): Promise<void> {
   const { globals, io } = session
@@ -161,7 +164,7 @@ async function tell(
   else if (out !== '') await io.stdout.write(`${label}${out}\n`)
   if (warning !== undefined) await io.stderr.write(`aw: ${warning}\n`)
   for (const { code, message, hint } of failures) {
-    await complain(session, new AwError(code as ErrorCode, message, hint === null ? {} : { hint }))
+    await printError(session, new AwError(code as ErrorCode, message, hint === null ? {} : { hint }))
   }
   const last = notice ?? (io.stderr.isTerminal ? note : undefined)
   if (last !== undefined && !globals.quiet) {
@@ -169,7 +172,7 @@ async function tell(
   }
 }
 
-const complain = async ({ io, globals }: Session, error: AwError): Promise<void> =>
+const printError = async ({ io, globals }: Session, error: AwError): Promise<void> =>
   io.stderr.write(humanError(error, io, globals.noColor))
 
 /** One line for programs, indented for people. Bytes are base64, as in every other door. */

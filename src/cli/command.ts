@@ -14,7 +14,7 @@ export type Command =
 const aliases: Readonly<Record<string, string>> = { check: 'doctor' }
 
 /** What people used to other tools type. Only ever suggested: one thing has one name. */
-export const otherWords: Readonly<Record<string, string>> = {
+export const commandSuggestions: Readonly<Record<string, string>> = {
   add: 'create',
   apply: 'export',
   attach: 'logs',
@@ -111,7 +111,7 @@ export function groupError(group: string, word: string | undefined, table: Table
 export function unknownCommand(word: string, table: Table): AwError {
   const known = [...table.map((entry) => entry.name), ...visibleBuiltins().map((entry) => entry.name)]
   const firstWords = [...new Set(known.map((name) => name.split(' ')[0] ?? name))]
-  const other = otherWords[word]
+  const other = commandSuggestions[word]
   const close = other !== undefined && [...known, '--version'].includes(other) ? other : nearest(word, firstWords)
   return new AwError('invalid_input', `There is no command ${JSON.stringify(word)}`, {
     hint: close === undefined ? 'See all commands with: aw help' : `Did you mean aw ${close}?`,

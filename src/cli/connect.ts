@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { homeOf } from '../client/home.ts'
 import { daemonAt } from '../client/remote/daemon-at.ts'
 import { remoteManager } from '../client/remote/remote.ts'
-import { isOfMachine } from '../api/host-fields.ts'
+import { namesHostResource } from '../api/host-fields.ts'
 import { operations } from '../api/table.ts'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { longestSocket, socketName, stampOfFile, type DaemonFacts } from '../domain/daemon.ts'
+import { fileStamp, maxSocketPathBytes, socketName, type DaemonFacts } from '../domain/daemon.ts'
 import { isLeaseId } from '../domain/ids.ts'
 import type { Manager } from '../ports/manager.ts'
 import { version } from '../version.ts'
@@ -32,11 +32,11 @@ export type Connect = (options: ConnectOptions) => Promise<Manager>
 /** The daemon of the home if one answers, else the core in this process. */
 export const connect: Connect = async ({ lease, ...options }) => {
   const socket = daemonSocket(options)
-  const manager = socket === undefined ? await openCore(options) : eitherOf(socket, options)
-  return lease === undefined ? manager : underLease(manager, lease)
+  const manager = socket === undefined ? await openCore(options) : daemonOrLocal(socket, options)
+  return lease === undefined ? manager : withLease(manager, lease)
 }
 
-export const underLease = (manager: Manager, lease: string): Manager => ({
+export const withLease = (manager: Manager, lease: string): Manager => ({
   call: (name, input, context) => manager.call(name, input, { ...context, lease }),
   stream: (name, input, context) => manager.stream(name, input, { ...context, lease }),
   [Symbol.asyncDispose]: () => manager[Symbol.asyncDispose](),
@@ -49,18 +49,18 @@ async function openCore({ longLived, ...options }: ConnectOptions): Promise<Mana
 }
 
 /** Variables that are no settings. */
-const plain = /^AW_(HOME|LEASE|DEBUG|WORKSPACE|TASK|AGENT|SLUG|PORT_BASE|MCP_URL|TOKEN)$/
+const nonSettingVariables = /^AW_(HOME|LEASE|DEBUG|WORKSPACE|TASK|AGENT|SLUG|PORT_BASE|MCP_URL|TOKEN)$/
 
-export const bringsSettings = (env: ConnectOptions['env']): boolean =>
-  Object.keys(env).some((name) => name.startsWith('AW_') && !plain.test(name))
+export const hasSettingVariables = (env: ConnectOptions['env']): boolean =>
+  Object.keys(env).some((name) => name.startsWith('AW_') && !nonSettingVariables.test(name))
 
 /** Whoever brings settings of their own does it with them, and so by themselves. */
 function daemonSocket(options: ConnectOptions): string | undefined {
   const { set = {}, configFile, env, cwd } = options
-  if (configFile !== undefined || Object.keys(set).length > 0 || bringsSettings(env)) return undefined
+  if (configFile !== undefined || Object.keys(set).length > 0 || hasSettingVariables(env)) return undefined
   const socket = join(homeOf(options, env, cwd), socketName)
   // Whoever has a longer home does without.
-  if (Buffer.byteLength(socket) > longestSocket) return undefined
+  if (Buffer.byteLength(socket) > maxSocketPathBytes) return undefined
   const found = statSync(socket, { throwIfNoEntry: false })
   // Somebody else's would hear what we ask for, and could answer anything.
   const isOurs = found?.isSocket() === true && found.uid === (process.getuid?.() ?? found.uid)
@@ -77,9 +77,9 @@ export async function daemonOf(options: ConnectOptions): Promise<DaemonFacts | u
  * Each call goes to the daemon, unless it is about what is around this process. A daemon that is gone, of another version
  * or with settings that have changed since, has done nothing: then it is done here.
  */
-function eitherOf(socket: string, options: ConnectOptions): Manager {
+function daemonOrLocal(socket: string, options: ConnectOptions): Manager {
   const config = statSync(join(socket, '..', 'aw.toml'), { throwIfNoEntry: false })
-  const headers = { 'aw-version': version(), 'aw-config': stampOfFile(config) }
+  const headers = { 'aw-version': version(), 'aw-config': fileStamp(config) }
   const remote = remoteManager({ address: { socket }, headers, shortLived: options.longLived !== true })
   let core: Promise<Manager> | undefined
   let isLeft = false
@@ -91,7 +91,7 @@ function eitherOf(socket: string, options: ConnectOptions): Manager {
   }
   return {
     async call(name, input, context) {
-      if (!isLeft && !isNear(name, input)) {
+      if (!isLeft && !mustRunLocally(name, input)) {
         try {
           return await remote.call(name, input, context)
         } catch (error) {
@@ -101,7 +101,7 @@ function eitherOf(socket: string, options: ConnectOptions): Manager {
       return (await local()).call(name, input, context)
     },
     async *stream(name, input, context) {
-      if (!isLeft && !isNear(name, input)) {
+      if (!isLeft && !mustRunLocally(name, input)) {
         try {
           yield* remote.stream(name, input, context)
           return
@@ -118,16 +118,16 @@ function eitherOf(socket: string, options: ConnectOptions): Manager {
   }
 }
 
-function isNear(name: string, input: object): boolean {
+function mustRunLocally(name: string, input: object): boolean {
   const entry = operations.find((one) => one.name === name) as Operation | undefined
   const fields = entry?.input.properties ?? {}
   return (
     entry?.near === true ||
-    Object.entries(input).some(([field, value]) => value !== undefined && isOfMachine(fields[field]))
+    Object.entries(input).some(([field, value]) => value !== undefined && namesHostResource(fields[field]))
   )
 }
 
-export function placeOf(globals: Globals, { env, cwd }: Pick<Io, 'env' | 'cwd'>): ConnectOptions {
+export function connectOptions(globals: Globals, { env, cwd }: Pick<Io, 'env' | 'cwd'>): ConnectOptions {
   const { home, configFile, set } = globals
   const lease = leaseOf(globals, env)
   return {

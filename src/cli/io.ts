@@ -20,12 +20,12 @@ export interface Io {
   /** Fires at Ctrl-C and when the process is asked to end. */
   readonly signal: AbortSignal
   /** Until it is disposed of, signals come here and `signal` does not fire. */
-  readonly takeSignals: (handler: (name: TakenSignal) => void) => Disposable
+  readonly takeSignals: (handler: (name: HandledSignal) => void) => Disposable
   readonly connect: Connect
   readonly table: Table
 }
 
-export type TakenSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGWINCH'
+export type HandledSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGWINCH'
 
 /** The terminal that people type on, where there is one. */
 export interface Terminal {
@@ -95,15 +95,15 @@ function output(descriptor: number, stream: () => NodeJS.WriteStream): Output {
       return stream().columns || 80
     },
     write: (chunk) =>
-      told(async () => {
+      translateWriteError(async () => {
         const rest = writeNow(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
         if (rest.length > 0) await writeLater(stream(), rest)
       }),
-    flow: (chunk) => told(() => writeLater(stream(), chunk)),
+    flow: (chunk) => translateWriteError(() => writeLater(stream(), chunk)),
   }
 }
 
-async function told(write: () => Promise<void>): Promise<void> {
+async function translateWriteError(write: () => Promise<void>): Promise<void> {
   try {
     await write()
   } catch (error) {
@@ -201,8 +201,8 @@ async function readStdin(signal: AbortSignal): Promise<Uint8Array> {
 /** The first signal asks the command to stop and undo what it began; the second ends the process as it stands. */
 function interruption(): Pick<Io, 'signal' | 'takeSignals'> {
   const controller = new AbortController()
-  let taker: ((name: TakenSignal) => void) | undefined
-  const onSignal = (name: TakenSignal): void => {
+  let taker: ((name: HandledSignal) => void) | undefined
+  const onSignal = (name: HandledSignal): void => {
     if (taker !== undefined) return taker(name)
     if (controller.signal.aborted) process.exit(130)
     controller.abort(new AwError('aborted', 'Stopped before it was done'))

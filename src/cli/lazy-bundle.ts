@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { AwError } from '../domain/errors.ts'
 
-interface Parts {
+interface Bundles {
   readonly mcp: typeof import('../mcp/main.ts')
   readonly daemon: typeof import('../daemon/main.ts')
 }
@@ -10,7 +10,7 @@ interface Parts {
  * Large parts that few commands need, loaded only there: each is larger than all the rest. From a checkout it is the
  * source itself, from the package a file of its own.
  */
-export function loadPart<N extends keyof Parts>(name: N): Parts[N] {
+export function loadBundle<N extends keyof Bundles>(name: N): Bundles[N] {
   const require = createRequire(import.meta.url)
   for (const place of [`../${name}/main.ts`, `./${name}.js`]) {
     try {
@@ -18,7 +18,7 @@ export function loadPart<N extends keyof Parts>(name: N): Parts[N] {
     } catch {
       continue
     }
-    return require(place) as Parts[N]
+    return require(place) as Bundles[N]
   }
   throw new AwError('internal', `A part of aw is missing: ${name}`, { hint: 'Install aw again' })
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { operations } from '../api/table.ts'
-import { isOfWords, isServed } from './runs-in-daemon.ts'
+import { canRunInDaemon, isTextOnly } from './runs-in-daemon.ts'
 
 test('what a daemon runs for others takes words and gives words', () => {
-  const left = operations.filter((operation) => !isOfWords(operation)).map(({ name }) => name)
+  const left = operations.filter((operation) => !isTextOnly(operation)).map(({ name }) => name)
   expect(left.toSorted()).toEqual([
     'agents list',
     'agents show',
@@ -53,5 +53,5 @@ test.each([
   ['path one --nonsense', false],
   ['', false],
 ])('%j', (line, served) => {
-  expect(isServed(line.split(' ').filter(Boolean))).toBe(served)
+  expect(canRunInDaemon(line.split(' ').filter(Boolean))).toBe(served)
 })

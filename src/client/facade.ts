@@ -5,7 +5,7 @@ import type { CallContext, Manager } from '../ports/manager.ts'
 import { checkedContext } from './context.ts'
 import type { Derived } from './derived.ts'
 import { executeAll, type ExecOptions, type ExecutionOfAll } from './execution.ts'
-import { forkWith, settled, type Fork, type ItemResult } from './forks.ts'
+import { forkWith, settleItem, type Fork, type ItemResult } from './forks.ts'
 import { restoreWith, type Restore } from './restore.ts'
 import { streamed, type Streamed } from './streamed.ts'
 import { workspaceHandle, type Workspace } from './workspace.ts'
@@ -133,7 +133,7 @@ function extras(manager: Manager): AwExtras & AsyncDisposable {
       manager.stream('events', { from_now: filter.after === undefined, ...filter, follow: true }, context),
     async each(name, ids, input, context) {
       const results = []
-      for (const id of ids) results.push(await settled(id, manager.call(name, { ...input, id }, context)))
+      for (const id of ids) results.push(await settleItem(id, manager.call(name, { ...input, id }, context)))
       return results
     },
     manager,

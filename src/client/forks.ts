@@ -60,7 +60,7 @@ function failure(error: { code: string; message: string; hint: string | null } |
   return new AwError(error.code as ErrorCode, error.message, error.hint === null ? {} : { hint: error.hint })
 }
 
-export async function settled<T>(id: string, work: Promise<T>): Promise<ItemResult<T>> {
+export async function settleItem<T>(id: string, work: Promise<T>): Promise<ItemResult<T>> {
   try {
     return { id, ok: true, result: await work }
   } catch (error) {

@@ -3,7 +3,7 @@ import { bridgeHost, bridgePath } from '../domain/network/bridge.ts'
 import type { HttpDoor } from '../http/door.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
 import { closeBridge, letProxiesIn, prepareBridge } from '../sys/home/bridge-directory.ts'
-import { listening } from './listen.ts'
+import { listenOn } from './listen.ts'
 
 export interface OpenBridge {
   readonly server: Server
@@ -18,7 +18,7 @@ const connections = 2048
 export async function openBridge(door: HttpDoor, home: string, limits: ServerLimits): Promise<OpenBridge> {
   const socket = prepareBridge(home)
   const server = httpServer(door, { hosts: [bridgeHost], only: bridgePath }, { ...limits, connections })
-  await listening(server, socket)
+  await listenOn(server, socket)
   letProxiesIn(socket)
   return { server, remove: () => closeBridge(socket) }
 }

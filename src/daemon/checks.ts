@@ -23,7 +23,7 @@ export async function startChecks(
 ): Promise<StartReport> {
   const { findings } = await manager.call('doctor', {}, { signal })
   const isHarmless = ({ name }: Finding): boolean =>
-    harmless.includes(name) || (isLevel(name) && !settings['sandbox.required'])
+    nonFatalChecks.includes(name) || (isLevel(name) && !settings['sandbox.required'])
   const broken = findings.filter((finding) => finding.status === 'problem' && !isHarmless(finding))
   const [first] = broken
   if (first !== undefined) {
@@ -47,7 +47,7 @@ const isWall = (name: string): boolean => name.startsWith('wall ')
  * What is told and keeps nobody out: a disk that is nearly full needs the daemon that makes room, and what a device once
  * failed at needs the one through which the rest is saved.
  */
-const harmless = ['space', 'pool device']
+const nonFatalChecks = ['space', 'pool device']
 
 /** One line for each thing that was done or is wrong; none if all was in order. */
 export function reportLines({ findings, recovered }: StartReport): string[] {

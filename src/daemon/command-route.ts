@@ -3,12 +3,12 @@ import { parse } from '../api/parse.ts'
 import { boolean, integer, list, object, pairs, string, type Infer } from '../api/schema.ts'
 import { AwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/text/strict-json.ts'
-import { always } from '../http/answer.ts'
+import { commonHeaders } from '../http/answer.ts'
 import { jsonBody } from '../http/limits/body.ts'
-import { whyEnded } from '../http/lines.ts'
-import type { AskedBy, OwnRoute } from '../http/routes/server-routes.ts'
+import { abortReason } from '../http/lines.ts'
+import type { AuthenticatedRequest, ServerRoute } from '../http/routes/server-routes.ts'
 import { Refusal } from '../http/refusal.ts'
-import { whenLeft } from '../http/limits/disconnect.ts'
+import { onDisconnect } from '../http/limits/disconnect.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 
 /**
@@ -65,7 +65,7 @@ interface Options {
   readonly isCurrent: () => boolean
 }
 
-export const commandRoute = ({ commandLine, json, isCurrent }: Options): Record<string, OwnRoute> => ({
+export const commandRoute = ({ commandLine, json, isCurrent }: Options): Record<string, ServerRoute> => ({
   'POST /api/daemon/command': {
     about: {
       id: 'daemon_command',
@@ -79,11 +79,11 @@ export const commandRoute = ({ commandLine, json, isCurrent }: Options): Record<
     },
     undoes: true,
     async handle(by) {
-      const asked = parse(body, await jsonBody(by.request, mostBytes, json, by.held))
+      const asked = parse(body, await jsonBody(by.request, maxBytes, json, by.held))
       // From elsewhere, relative paths and terminals mean nothing.
       const isNear = by.caller.secret === undefined
       if (!isNear || !isCurrent() || !commandLine.serves(asked.args, asked.env)) throw notHere()
-      by.response.writeHead(200, { ...always, 'Content-Type': 'application/octet-stream' })
+      by.response.writeHead(200, { ...commonHeaders, 'Content-Type': 'application/octet-stream' })
       by.response.flushHeaders()
       const code = await commandLine.run(typedCommand(asked, by))
       by.response.end(frame('exit', Buffer.of(code)))
@@ -91,7 +91,7 @@ export const commandRoute = ({ commandLine, json, isCurrent }: Options): Record<
   },
 })
 
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 const notHere = (): Refusal =>
   new Refusal(409, 'unsupported', 'This command line is not run by the daemon', 'Run it where it was typed')
@@ -106,10 +106,13 @@ function frame(kind: keyof typeof kinds, content: Uint8Array): Buffer {
   return Buffer.concat([head, content])
 }
 
-function typedCommand({ args, cwd, env, stdout, stderr, columns, rows }: Asked, by: AskedBy): TypedCommand {
+function typedCommand(
+  { args, cwd, env, stdout, stderr, columns, rows }: Asked,
+  by: AuthenticatedRequest,
+): TypedCommand {
   const left = new AbortController()
   // As Ctrl-C does: what was begun is undone.
-  whenLeft(by.response, () => left.abort(new AwError('aborted', 'The caller has left')))
+  onDisconnect(by.response, () => left.abort(new AwError('aborted', 'The caller has left')))
   const output = (kind: 'stdout' | 'stderr', isTerminal: boolean): TypedOutput => ({
     isTerminal,
     write: (chunk) => sent(by.response, frame(kind, Buffer.from(chunk))),
@@ -134,7 +137,7 @@ const askedBy = (manager: Manager, by: CallContext, ending: AbortSignal): Manage
   call: (name, input, context) => {
     const signal = AbortSignal.any([ending, ...(context?.signal === undefined ? [] : [context.signal])])
     return manager.call(name, input, { ...by, ...context, signal }).catch((error: unknown) => {
-      throw whyEnded(error, ending)
+      throw abortReason(error, ending)
     })
   },
   stream: (name, input, context) => manager.stream(name, input, { ...by, ...context }),

@@ -1,11 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { settle, type OpenOptions } from '../aw.ts'
-import { askToEnd, daemonAt } from '../client/remote/daemon-at.ts'
+import { resolveHome, type OpenOptions } from '../aw.ts'
+import { daemonAt, requestStop } from '../client/remote/daemon-at.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError, errorTable, type ErrorCode } from '../domain/errors.ts'
 import { cliCommand } from '../sys/processes/cli-program.ts'
-import { isThere } from '../sys/fs/directories.ts'
-import { logOf, logTail, reachable, socketOf, startDetached, takeHome } from '../sys/home/daemon-files.ts'
+import { pathExists } from '../sys/fs/directories.ts'
+import {
+  daemonLogPath,
+  daemonSocketPath,
+  lockDaemon,
+  logTail,
+  shortSocketPath,
+  startDetached,
+} from '../sys/home/daemon-files.ts'
 import { prepareHome } from '../sys/home/home.ts'
 
 const startMs = 60_000
@@ -13,19 +20,19 @@ const stopMs = 60_000
 
 /** What the daemon of a home tells of itself; undefined if none answers. */
 export async function findDaemon(options: OpenOptions): Promise<DaemonFacts | undefined> {
-  const { home } = await settle(options)
-  return isThere(home) ? daemonAt(reachable(socketOf(home))) : undefined
+  const { home } = await resolveHome(options)
+  return pathExists(home) ? daemonAt(shortSocketPath(daemonSocketPath(home))) : undefined
 }
 
 /** Starts one that outlives this process, and waits until it takes requests. */
 export async function detach(options: OpenOptions, args: readonly string[], signal: AbortSignal): Promise<DaemonFacts> {
-  const { home } = await settle(options)
+  const { home } = await resolveHome(options)
   // It is made first: the way to a socket may lead over a descriptor of it.
   prepareHome(home, [])
-  const socket = reachable(socketOf(home))
+  const socket = shortSocketPath(daemonSocketPath(home))
   if ((await daemonAt(socket)) !== undefined)
     throw new AwError('invalid_state', `A daemon serves ${home} already`, { hint: 'End it with: aw serve --stop' })
-  const log = logOf(home)
+  const log = daemonLogPath(home)
   const child = startDetached([...cliCommand(), ...args], log)
   for (let waited = 0; waited < startMs; waited += 50) {
     await sleep(50, undefined, { signal })
@@ -53,10 +60,10 @@ function notStarted(log: string): AwError {
 
 /** Asks it to end, and waits until it has. False if there is none. */
 export async function stopDaemon(options: OpenOptions, signal: AbortSignal): Promise<boolean> {
-  const { home } = await settle(options)
-  if (!isThere(home) || !(await askToEnd(reachable(socketOf(home))))) return false
+  const { home } = await resolveHome(options)
+  if (!pathExists(home) || !(await requestStop(shortSocketPath(daemonSocketPath(home))))) return false
   for (let waited = 0; waited < stopMs; waited += 50) {
-    using free = takeHome(home)
+    using free = lockDaemon(home)
     if (free !== undefined) return true
     await sleep(50, undefined, { signal })
   }

@@ -1,15 +1,21 @@
 import type { Server } from 'node:http'
 import { owner } from '../access/principal.ts'
-import type { TcpPlace } from '../domain/network/tcp-address.ts'
+import type { TcpAddress } from '../domain/network/tcp-address.ts'
 import type { HttpDoor } from '../http/door.ts'
 import { httpServer, type ServerLimits } from '../http/server.ts'
-import { isThere } from '../sys/fs/directories.ts'
-import { clearSocket, closeToOthers, reachable, socketMark, socketOf } from '../sys/home/daemon-files.ts'
+import { pathExists } from '../sys/fs/directories.ts'
+import {
+  clearSocket,
+  daemonSocketPath,
+  restrictSocket,
+  shortSocketPath,
+  socketIdentity,
+} from '../sys/home/daemon-files.ts'
 import { tcpPeers } from '../sys/processes/tcp-peers.ts'
 import { openBridge } from './bridge.ts'
-import { closed, hostsOf, listening } from './listen.ts'
+import { closeServer, hostsOf, listenOn } from './listen.ts'
 
-export interface Entrances {
+export interface Listeners {
   /** `http://127.0.0.1:PORT`, if somebody asked for it. */
   readonly url: string | undefined
   /** Puts the socket back that others find us by, if somebody has taken it away. Answers whether that was so. */
@@ -19,16 +25,16 @@ export interface Entrances {
 }
 
 /** Where requests come in: the socket of the home, the bridge of its sandboxes, and a port if one was asked for. */
-export async function openEntrances(
+export async function openListeners(
   door: HttpDoor,
   home: string,
-  place: TcpPlace | undefined,
+  place: TcpAddress | undefined,
   limits: ServerLimits,
-): Promise<Entrances> {
+): Promise<Listeners> {
   const servers: Server[] = []
   const close = async (patienceMs: number): Promise<void> => {
     const late = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), patienceMs)
-    await Promise.all(servers.map(closed))
+    await Promise.all(servers.map(closeServer))
     clearTimeout(late)
   }
   try {
@@ -41,7 +47,7 @@ export async function openEntrances(
       url,
       async reopen() {
         // Without a home there is nothing to be found.
-        if (socketMark(home) === mark || !isThere(home)) return false
+        if (socketIdentity(home) === mark || !pathExists(home)) return false
         mark = await openSocket(door, home, limits, servers)
         return true
       },
@@ -64,16 +70,16 @@ async function openSocket(door: HttpDoor, home: string, limits: ServerLimits, se
   clearSocket(home)
   const entrance = { hosts: ['localhost', 'aw'], local: owner(process.getuid?.() ?? 0) }
   const server = httpServer(door, entrance, { ...limits, headerBytes: Math.max(limits.headerBytes, ownHeadBytes) })
-  await listening(server, reachable(socketOf(home)))
+  await listenOn(server, shortSocketPath(daemonSocketPath(home)))
   servers.push(server)
-  closeToOthers(home)
-  return socketMark(home)
+  restrictSocket(home)
+  return socketIdentity(home)
 }
 
-async function openPort(door: HttpDoor, place: TcpPlace, limits: ServerLimits, servers: Server[]): Promise<string> {
+async function openPort(door: HttpDoor, place: TcpAddress, limits: ServerLimits, servers: Server[]): Promise<string> {
   const entrance = { hosts: [] as string[] }
   const server = httpServer(door, entrance, { ...limits, peers: tcpPeers })
-  const port = await listening(server, place)
+  const port = await listenOn(server, place)
   servers.push(server)
   entrance.hosts.push(...hostsOf(port))
   return `http://${place.host.includes(':') ? `[${place.host}]` : place.host}:${port}`

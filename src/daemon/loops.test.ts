@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Manager } from '../ports/manager.ts'
 import { collect } from '../../test/support/collect.ts'
-import { memoryAnswers } from '../../test/memory/idempotency-store.ts'
+import { memoryIdempotencyStore } from '../../test/memory/idempotency-store.ts'
 import { memoryCore } from '../../test/memory/core.ts'
 import { startLoops } from './loops.ts'
 
@@ -15,7 +15,7 @@ test('what is done seldom is not done all the time: a timer that is to wait for 
     },
   } as unknown as Manager
   const about = {
-    answers: memoryAnswers(),
+    answers: memoryIdempotencyStore(),
     noteTime: async () => undefined,
     reopen: async () => false,
     turnLog: () => false,
@@ -32,7 +32,7 @@ test('what is over its time is removed, again and again, in the name of the daem
   const { manager } = memoryCore({ now: () => new Date((at += 1)), set: { 'trash.retention_days': '1' } })
   const told: object[] = []
   const about = {
-    answers: memoryAnswers(),
+    answers: memoryIdempotencyStore(),
     noteTime: async () => undefined,
     reopen: async () => false,
     turnLog: () => false,

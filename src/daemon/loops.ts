@@ -1,13 +1,13 @@
 import { toAwError } from '../domain/errors.ts'
-import { longestMs } from '../domain/text/max-values.ts'
+import { maxTimerMs } from '../domain/text/max-values.ts'
 import { newCorrelationId } from '../http/trace.ts'
-import type { Answers } from '../ports/idempotency-store.ts'
+import type { IdempotencyStore } from '../ports/idempotency-store.ts'
 import type { Manager } from '../ports/manager.ts'
 import type { Log } from './log.ts'
 
 export interface Loops {
   readonly manager: Manager
-  readonly answers: Answers
+  readonly answers: IdempotencyStore
   readonly noteTime: () => Promise<void>
   readonly gcMinutes: number
   /** Puts the socket of the home back if it is gone. */
@@ -46,7 +46,7 @@ export function startLoops({ manager, answers, noteTime, gcMinutes, reopen, turn
           timers.delete(timer)
           void tick()
         },
-        Math.min(ms, longestMs),
+        Math.min(ms, maxTimerMs),
       )
       timer.unref()
       timers.add(timer)

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../api/schema.ts'
 import type { Scope } from '../domain/tokens/scopes.ts'
 import type { JsonLimits } from '../domain/text/strict-json.ts'
 import type { RouteAbout } from '../http/routes/openapi-server-routes.ts'
-import type { ClosedRoute, OwnRoute } from '../http/routes/server-routes.ts'
+import type { ClosedRoute, ServerRoute } from '../http/routes/server-routes.ts'
 import { mcpHttp } from '../mcp/http/http.ts'
 
 const message: JsonSchema = { type: 'object', description: 'JSON-RPC 2.0', additionalProperties: true }
@@ -37,7 +37,7 @@ const ended: RouteAbout = {
 }
 
 interface McpRoutes extends AsyncDisposable {
-  readonly routes: Readonly<Record<string, OwnRoute>>
+  readonly routes: Readonly<Record<string, ServerRoute>>
   /** Ends what only listens. */
   hush(): void
 }

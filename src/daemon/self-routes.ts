@@ -1,7 +1,7 @@
 import { boolean, integer, nullable, object, string, type Schema } from '../api/schema.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { sendJson } from '../http/answer.ts'
-import type { OwnRoute } from '../http/routes/server-routes.ts'
+import type { ServerRoute } from '../http/routes/server-routes.ts'
 
 const about: Schema<DaemonFacts> = object({
   pid: integer('Its process'),
@@ -12,7 +12,7 @@ const about: Schema<DaemonFacts> = object({
 })
 
 /** What the daemon tells of itself, and how whoever may do everything ends it, as SIGTERM does. */
-export const selfRoutes = (facts: DaemonFacts, stop: () => void): Record<string, OwnRoute> => ({
+export const selfRoutes = (facts: DaemonFacts, stop: () => void): Record<string, ServerRoute> => ({
   'GET /api/daemon': {
     about: {
       id: 'daemon_show',

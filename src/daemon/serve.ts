@@ -4,18 +4,25 @@ import { openHome, type OpenedHome, type OpenOptions } from '../aw.ts'
 import type { Settings } from '../domain/config/config.ts'
 import type { DaemonFacts } from '../domain/daemon.ts'
 import { AwError } from '../domain/errors.ts'
-import { mountWish } from '../domain/sandbox/mount.ts'
+import { mountSetting } from '../domain/sandbox/mount.ts'
 import type { JsonLimits } from '../domain/text/strict-json.ts'
-import { tcpPlace } from '../domain/network/tcp-address.ts'
+import { parseTcpAddress } from '../domain/network/tcp-address.ts'
 import { httpDoor, type DoorLimits, type DoorOptions } from '../http/door.ts'
 import { makeMetrics } from '../http/metrics.ts'
 import type { ServerLimits } from '../http/server.ts'
 import { countFromHere } from '../sys/fs/crash-points.ts'
-import { removeSocket, socketOf, stampOf, takeHome, logOf, turnLog } from '../sys/home/daemon-files.ts'
+import {
+  removeSocket,
+  daemonSocketPath,
+  stampOfPath,
+  lockDaemon,
+  daemonLogPath,
+  rotateLog,
+} from '../sys/home/daemon-files.ts'
 import { version } from '../version.ts'
 import { startChecks, type StartReport } from './checks.ts'
 import { commandRoute, type CommandLine } from './command-route.ts'
-import { openEntrances } from './listeners.ts'
+import { openListeners } from './listeners.ts'
 import type { Log } from './log.ts'
 import { startLoops } from './loops.ts'
 import { mcpRoutes } from './mcp-routes.ts'
@@ -48,14 +55,14 @@ export async function startDaemon(given: DaemonOptions): Promise<Daemon> {
   const opened = await openHome(options)
   const { manager, config, configFile, places, restLeases, noteTime, answers } = opened
   const { home } = places
-  const lock = takeHome(home)
+  const lock = lockDaemon(home)
   const letGo = async (): Promise<void> => {
     await manager[Symbol.asyncDispose]()
     lock?.[Symbol.dispose]()
   }
   try {
     if (lock === undefined) throw another(home)
-    const place = tcpPlace(listen ?? config.settings['server.listen'])
+    const place = parseTcpAddress(listen ?? config.settings['server.listen'])
     const report = await startChecks(manager, config.settings, signal)
     await restLeases()
     await noteTime()
@@ -63,11 +70,11 @@ export async function startDaemon(given: DaemonOptions): Promise<Daemon> {
     let isReady = true
     const self = { ...selfOf(home), listen: null as string | null }
     const mcp = mcpRoutes(version(), jsonOf(config.settings))
-    const stamps = { version: version(), config: stampOf(configFile) }
+    const stamps = { version: version(), config: stampOfPath(configFile) }
     const command = commandRoute({
       commandLine,
       json: jsonOf(config.settings),
-      isCurrent: () => stampOf(join(home, 'aw.toml')) === stamps.config,
+      isCurrent: () => stampOfPath(join(home, 'aw.toml')) === stamps.config,
     })
     const door = httpDoor({
       ...doorOptions(opened),
@@ -76,7 +83,7 @@ export async function startDaemon(given: DaemonOptions): Promise<Daemon> {
       ready: () => ({ ready: isReady }),
       more: { ...mcp.routes, ...selfRoutes(self, asked.resolve), ...command },
     })
-    const entrances = await openEntrances(door, home, place, serverLimits(config.settings))
+    const entrances = await openListeners(door, home, place, serverLimits(config.settings))
     self.listen = entrances.url ?? null
     countFromHere()
     const over = new AbortController()
@@ -87,12 +94,12 @@ export async function startDaemon(given: DaemonOptions): Promise<Daemon> {
       noteTime,
       gcMinutes,
       reopen: () => entrances.reopen(),
-      turnLog: () => turnLog(logOf(home)),
+      turnLog: () => rotateLog(daemonLogPath(home)),
       log,
       signal: over.signal,
     })
     return {
-      socket: socketOf(home),
+      socket: daemonSocketPath(home),
       url: entrances.url,
       report,
       asked: asked.promise,
@@ -131,7 +138,7 @@ const selfOf = (home: string): Omit<DaemonFacts, 'listen'> => ({
   pid: process.pid,
   version: version(),
   started_at: new Date().toISOString(),
-  socket: socketOf(home),
+  socket: daemonSocketPath(home),
 })
 
 const ending = (): AwError => new AwError('aborted', 'The daemon ends', { hint: 'Ask again when it is back' })
@@ -145,7 +152,7 @@ function doorOptions(opened: OpenedHome): Omit<DoorOptions, 'log' | 'ready' | 'm
     manager,
     answers,
     metrics,
-    facts: { places, isolation: config.settings['sandbox.isolation'], mount: mountWish(config) },
+    facts: { places, isolation: config.settings['sandbox.isolation'], mount: mountSetting(config) },
     authenticate: authenticator(opened),
     limits: limitsOf(config.settings),
   }

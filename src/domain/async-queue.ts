@@ -1,5 +1,5 @@
 /** What comes in until somebody asks for it. */
-export interface Mailbox<T> {
+export interface AsyncQueue<T> {
   put(item: T): void
   /** Nothing more comes. */
   close(): void
@@ -9,7 +9,7 @@ export interface Mailbox<T> {
 }
 
 /** @param taken told of each item that was asked for, and of how many are left */
-export function mailbox<T>(taken: (left: number) => void = () => undefined): Mailbox<T> {
+export function asyncQueue<T>(taken: (left: number) => void = () => undefined): AsyncQueue<T> {
   const items: T[] = []
   let isClosed = false
   let waiting: PromiseWithResolvers<void> | undefined

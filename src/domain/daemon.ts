@@ -4,7 +4,7 @@
 export const socketName = 'aw.sock'
 
 /** More does not fit into the address of a socket. */
-export const longestSocket = 107
+export const maxSocketPathBytes = 107
 
 export interface DaemonFacts {
   readonly pid: number
@@ -16,5 +16,5 @@ export interface DaemonFacts {
 }
 
 /** What tells whether a file is still the one that was read; `none` if there is none. */
-export const stampOfFile = (found: { ino: number; size: number; mtimeMs: number } | undefined): string =>
+export const fileStamp = (found: { ino: number; size: number; mtimeMs: number } | undefined): string =>
   found === undefined ? 'none' : `${found.ino}-${found.size}-${found.mtimeMs}`

@@ -151,8 +151,8 @@ export function adaptPrompt(text: string, paths: { from: string | readonly strin
   const from = [paths.from].flat().map(trimSlashes).filter(Boolean)
   if (from.length === 0) return text
   // One expression looks for all of them.
-  if (from.join('').length > mostOldPaths)
-    throw new AwError('invalid_input', `The paths to replace have more than ${mostOldPaths} characters together`, {
+  if (from.join('').length > maxOldPaths)
+    throw new AwError('invalid_input', `The paths to replace have more than ${maxOldPaths} characters together`, {
       data: { field: 'from' },
     })
   const longestFirst = from.toSorted((a, b) => b.length - a.length).map(escapePattern)
@@ -164,7 +164,7 @@ export function adaptPrompt(text: string, paths: { from: string | readonly strin
   return text.replaceAll(pattern, () => to)
 }
 
-const mostOldPaths = 16_384
+const maxOldPaths = 16_384
 
 const escapePattern = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 

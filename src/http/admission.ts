@@ -4,13 +4,13 @@ import { assertScope, type Principal } from '../access/principal.ts'
 import type { Operation } from '../api/operation.ts'
 import type { Scope } from '../domain/tokens/scopes.ts'
 import type { Manager } from '../ports/manager.ts'
-import { callerOf, type Authenticate, type Caller, type Entrance } from './authenticate.ts'
-import { contextOf, type AskedContext } from './context.ts'
-import { assertAddressed } from './guard.ts'
-import { heldBytes, type Held } from './body-memory.ts'
+import { callerOf, type Authenticate, type Caller, type ListenerInfo } from './authenticate.ts'
+import { contextOf, type RequestContext } from './context.ts'
+import { assertHostAndOrigin } from './guard.ts'
+import { bodyMemoryLimit, type BodyMemory } from './body-memory.ts'
 import { flights, type Flight, type FlightLimits } from './limits/in-flight.ts'
 import { rateLimiter, type Rates } from './limits/rates.ts'
-import { rechecking, type Rechecked } from './recheck.ts'
+import { recheckToken, type RecheckOptions } from './recheck.ts'
 import { Refusal } from './refusal.ts'
 import { targetOf, type Target } from './routes/routes.ts'
 import type { Trace } from './trace.ts'
@@ -34,7 +34,7 @@ interface Options {
 /** A request as it came in. */
 export interface Arrival {
   readonly request: IncomingMessage
-  readonly entrance: Entrance
+  readonly entrance: ListenerInfo
   readonly trace: Trace
 }
 
@@ -69,13 +69,13 @@ export interface Admitted<W extends Wanted> extends Disposable {
   readonly counted: string | undefined
   /** With the rights of the caller. */
   readonly manager: Manager
-  readonly held: Held
+  readonly held: BodyMemory
   /** Who asks and why; refused if a header is malformed. */
-  readonly context: () => AskedContext
+  readonly context: () => RequestContext
   /** Counts one more towards the rate limit. */
   readonly countOne: () => void
   /** From here on it can be cancelled by its id, and ends with its token unless `recheck` is false. */
-  readonly begin: (id: string, flight: Flight, recheck?: Rechecked | false) => Disposable
+  readonly begin: (id: string, flight: Flight, recheck?: RecheckOptions | false) => Disposable
 }
 
 /**
@@ -85,8 +85,8 @@ export interface Admitted<W extends Wanted> extends Disposable {
 export function admission({ manager, facts, authenticate, limits, ready }: Options) {
   const rates = rateLimiter(limits.rates)
   const flying = flights(limits)
-  const holding = heldBytes(limits.heldBytes)
-  const recheck = rechecking(authenticate)
+  const holding = bodyMemoryLimit(limits.heldBytes)
+  const recheck = recheckToken(authenticate)
 
   async function admit<W extends Wanted>(arrival: Arrival, lookup: RouteLookup<W>): Promise<Admitted<W>> {
     const { request, entrance, trace } = arrival
@@ -136,8 +136,8 @@ export function admission({ manager, facts, authenticate, limits, ready }: Optio
 }
 
 /** What a request is about, if it is meant for this entrance. */
-export function addressOf(request: IncomingMessage, { hosts, only }: Entrance): Target {
-  assertAddressed(request, hosts)
+export function addressOf(request: IncomingMessage, { hosts, only }: ListenerInfo): Target {
+  assertHostAndOrigin(request, hosts)
   const target = targetOf(request.url ?? '/')
   if (only !== undefined && target.path !== only)
     throw new Refusal(404, 'invalid_input', 'There is nothing at this address')

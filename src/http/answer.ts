@@ -3,7 +3,7 @@ import { toAwError } from '../domain/errors.ts'
 import { problemOf, Refusal, statusOf } from './refusal.ts'
 
 /** Headers of every answer: nothing of it is to be kept, guessed at or framed by a browser. */
-export const always = {
+export const commonHeaders = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -27,7 +27,12 @@ function begin(
 ): string {
   const text = `${jsonText(value)}\n`
   const length = Buffer.byteLength(text)
-  response.writeHead(status, { ...always, 'Content-Type': 'application/json', 'Content-Length': length, ...headers })
+  response.writeHead(status, {
+    ...commonHeaders,
+    'Content-Type': 'application/json',
+    'Content-Length': length,
+    ...headers,
+  })
   return text
 }
 

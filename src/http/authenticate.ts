@@ -7,7 +7,7 @@ import { Refusal } from './refusal.ts'
 export type Authenticate = (secret: string) => Promise<Principal | undefined>
 
 /** Where requests come in. */
-export interface Entrance {
+export interface ListenerInfo {
   /** What Host may say here. */
   readonly hosts: readonly string[]
   /** Who it is that comes without a token: only where nobody else can come in. */
@@ -25,7 +25,7 @@ export interface Caller {
 
 export async function callerOf(
   request: IncomingMessage,
-  { local, known }: Entrance,
+  { local, known }: ListenerInfo,
   authenticate: Authenticate,
 ): Promise<Caller> {
   const [authorization, ...others] = valuesOf(request, 'authorization')

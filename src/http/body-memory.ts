@@ -1,13 +1,13 @@
 import { Refusal } from './refusal.ts'
 
 /** What one request holds in memory; given back when it is disposed of. */
-export interface Held extends Disposable {
+export interface BodyMemory extends Disposable {
   /** Throws if that is more than may be held. */
   take(bytes: number): void
 }
 
 /** The bodies that are in memory, of all requests together. The user's own are counted, and never refused. */
-export function heldBytes(most: number): (isUsers: boolean) => Held {
+export function bodyMemoryLimit(most: number): (isUsers: boolean) => BodyMemory {
   let all = 0
   return (isUsers) => {
     let own = 0

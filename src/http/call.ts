@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Operation } from '../api/operation.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
-import { always, jsonText, sendJson } from './answer.ts'
-import type { AskedContext } from './context.ts'
-import { failureLine, lineWriter, ndjson, whyEnded } from './lines.ts'
+import { commonHeaders, jsonText, sendJson } from './answer.ts'
+import type { RequestContext } from './context.ts'
+import { abortReason, failureLine, lineWriter, ndjson } from './lines.ts'
 import { targetOf } from './routes/routes.ts'
-import { untilLeft } from './limits/disconnect.ts'
+import { untilAborted } from './limits/disconnect.ts'
 
 /** One operation that was asked for, with all that it needs. */
 export interface Call {
@@ -14,7 +14,7 @@ export interface Call {
   readonly manager: Manager
   readonly operation: Operation
   readonly input: Record<string, unknown>
-  readonly context: AskedContext
+  readonly context: RequestContext
   readonly requestId: string
   /** What fires when the caller has left, or the daemon ends. */
   readonly stop: AbortController
@@ -33,10 +33,10 @@ export async function callOf(call: Call): Promise<Answer> {
   const { manager, operation, input, context } = call
   if (operation.form === 'stream') return { status: 200, value: await all(itemsOf(call)) }
   const value = await manager.call(operation.name as never, input as never, context)
-  return { status: madeSomething(operation, value) ? 201 : 200, value }
+  return { status: hasCreatedSomething(operation, value) ? 201 : 200, value }
 }
 
-function madeSomething({ makes }: Operation, value: unknown): boolean {
+function hasCreatedSomething({ makes }: Operation, value: unknown): boolean {
   if (typeof makes !== 'string') return makes === true
   return (value as Record<string, readonly { ok: boolean }[]>)[makes]?.some(({ ok }) => ok) ?? false
 }
@@ -49,7 +49,7 @@ async function all(items: AsyncIterable<object>): Promise<object[]> {
 
 export function itemsOf({ manager, operation, input, context, leave }: Call): AsyncIterable<object> {
   const items = manager.stream(operation.name as never, input as never, context) as AsyncIterable<object>
-  return leave === undefined ? items : untilLeft(items, leave.signal)
+  return leave === undefined ? items : untilAborted(items, leave.signal)
 }
 
 export function sendAnswer(call: Call, { status, value }: Answer): void {
@@ -64,13 +64,13 @@ export function sendAnswer(call: Call, { status, value }: Answer): void {
  */
 export async function sendWithProgress(call: Call): Promise<void> {
   const { response, context, requestId, stop } = call
-  response.writeHead(200, { ...always, 'Content-Type': ndjson })
+  response.writeHead(200, { ...commonHeaders, 'Content-Type': ndjson })
   response.flushHeaders()
   const write = lineWriter(call)
   let waiting = 0
   const onProgress: CallContext['onProgress'] = (progress) => {
     // The work does not wait for a reader, and what is not read yet is not kept without end.
-    if (waiting > mostWaiting) return
+    if (waiting > maxWaiting) return
     const line = jsonText({ progress })
     waiting += line.length
     void write(line).then(() => (waiting -= line.length))
@@ -79,13 +79,13 @@ export async function sendWithProgress(call: Call): Promise<void> {
     const { value } = await callOf({ ...call, context: { ...context, onProgress } })
     await write(jsonText({ result: value }))
   } catch (error) {
-    await write(failureLine(whyEnded(error, stop.signal), requestId))
+    await write(failureLine(abortReason(error, stop.signal), requestId))
   }
   response.end()
 }
 
 /** So much progress may be unread; of what comes then, a reader that is slow misses some. */
-const mostWaiting = 1024 * 1024
+const maxWaiting = 1024 * 1024
 
 export const wantsLines = ({ headers }: IncomingMessage): boolean => (headers.accept ?? '').includes(ndjson)
 

@@ -8,14 +8,14 @@ import { Refusal } from './refusal.ts'
 const isLine = (text: string): boolean =>
   text.length > 0 && text.length <= 200 && text.isWellFormed() && !/\p{Cc}/u.test(text)
 
-export type AskedContext = CallContext & { readonly correlationId: string }
+export type RequestContext = CallContext & { readonly correlationId: string }
 
 /**
  * Who asks and why, from headers. Only whoever may do everything may speak for another.
  *
  * @param made what ties the events together if the caller does not say
  */
-export function contextOf(request: IncomingMessage, principal: Principal, made: string): AskedContext {
+export function contextOf(request: IncomingMessage, principal: Principal, made: string): RequestContext {
   const line = (name: string): string | undefined => {
     const value = headerOf(request, name)
     if (value === undefined) return undefined

@@ -1,23 +1,23 @@
 import { operations } from '../api/table.ts'
 import type { Manager } from '../ports/manager.ts'
-import { untilLeft } from './limits/disconnect.ts'
+import { untilAborted } from './limits/disconnect.ts'
 
-const outliving: readonly string[] = operations.filter((one) => 'outlives' in one).map(({ name }) => name)
+const outlivingOperations: readonly string[] = operations.filter((one) => 'outlives' in one).map(({ name }) => name)
 
 /**
  * The same manager, for those who call it in ways of their own: when we leave, what goes on without its caller is let go
  * of, and nothing that happens to the caller afterwards cancels it.
  */
-export const leftAlone = (manager: Manager, left: AbortSignal): Manager => ({
+export const detachOnShutdown = (manager: Manager, left: AbortSignal): Manager => ({
   ...manager,
   stream(name, input, context = {}) {
-    if (!outliving.includes(name)) return manager.stream(name, input, context)
+    if (!outlivingOperations.includes(name)) return manager.stream(name, input, context)
     const stop = new AbortController()
     const cancel = (): void => {
       if (!left.aborted) stop.abort(context.signal?.reason)
     }
     if (context.signal?.aborted === true) cancel()
     context.signal?.addEventListener('abort', cancel, { once: true })
-    return untilLeft(manager.stream(name, input, { ...context, signal: stop.signal }), left)
+    return untilAborted(manager.stream(name, input, { ...context, signal: stop.signal }), left)
   },
 })

@@ -5,7 +5,7 @@ import type { Principal } from '../access/principal.ts'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
 import type { JsonLimits } from '../domain/text/strict-json.ts'
-import type { Answers } from '../ports/idempotency-store.ts'
+import type { IdempotencyStore } from '../ports/idempotency-store.ts'
 import type { Manager } from '../ports/manager.ts'
 import {
   addressOf,
@@ -18,27 +18,27 @@ import {
   type Wanted,
 } from './admission.ts'
 import { sendProblem } from './answer.ts'
-import type { Authenticate, Entrance } from './authenticate.ts'
+import type { Authenticate, ListenerInfo } from './authenticate.ts'
 import { bodyOf } from './limits/body.ts'
 import { callOf, cursor, sendAnswer, sendWithProgress, wantsLines, type Call } from './call.ts'
 import { sendFile } from './download.ts'
 import { operationAt, streamAt } from './routes/operation-at.ts'
 import { headerOf } from './guard.ts'
 import { inputOf } from './input.ts'
-import { leftAlone } from './detach-on-shutdown.ts'
-import { whyEnded } from './lines.ts'
+import { detachOnShutdown } from './detach-on-shutdown.ts'
+import { abortReason } from './lines.ts'
 import type { Metrics } from './metrics.ts'
-import { assertRepeatable, noteOf, onceOnly } from './idempotency.ts'
-import { ownRoutes, type Asked, type ClosedRoute, type OwnRoute } from './routes/server-routes.ts'
-import { rated } from './limits/rates.ts'
+import { assertRepeatable, idempotentCalls, requestNote } from './idempotency.ts'
+import { serverRoutes, type ClosedRoute, type RouteRequest, type ServerRoute } from './routes/server-routes.ts'
+import { rateLimited } from './limits/rates.ts'
 import { Refusal } from './refusal.ts'
 import type { Found, Query, Target } from './routes/routes.ts'
 import { asBadRequest, isSession, sessionRoute } from './session.ts'
 import { socketDoor } from './sockets.ts'
-import { assertSame, type Stamps } from './version-check.ts'
+import { assertSameVersion, type VersionStamps } from './version-check.ts'
 import { sendItems, sendStream, type StreamLimits } from './stream.ts'
 import { traceHeaders, traceOf, type Trace } from './trace.ts'
-import { whenLeft } from './limits/disconnect.ts'
+import { onDisconnect } from './limits/disconnect.ts'
 
 export interface DoorLimits extends AdmissionLimits, StreamLimits {
   readonly bodyBytes: number
@@ -50,7 +50,7 @@ export interface DoorOptions {
   readonly manager: Manager
   readonly facts: HomeFacts
   readonly authenticate: Authenticate
-  readonly answers: Answers
+  readonly answers: IdempotencyStore
   readonly limits: DoorLimits
   readonly metrics: Metrics
   /** Told of each answer. */
@@ -58,9 +58,9 @@ export interface DoorOptions {
   /** Whether requests are taken: not before all was looked at, and not any more when it ends. */
   readonly ready: Ready
   /** What this daemon is: a client of another version, or that reads other settings, is told so and does it itself. */
-  readonly stamps?: Stamps
+  readonly stamps?: VersionStamps
   /** Addresses that are no operations: by method and path. */
-  readonly more?: Readonly<Record<string, OwnRoute>>
+  readonly more?: Readonly<Record<string, ServerRoute>>
 }
 
 export type HttpDoor = ReturnType<typeof httpDoor>
@@ -71,14 +71,14 @@ export function httpDoor(options: DoorOptions) {
   const { admit, rates, flying } = admission(options)
   const leaving = new AbortController()
   let ownCount = 0
-  const once = onceOnly({ answers, manager: options.manager })
+  const once = idempotentCalls({ answers, manager: options.manager })
   const sockets = socketDoor(limits.json)
-  const own: Readonly<Record<string, OwnRoute>> = {
-    ...ownRoutes({ metrics, ready, flying, all: () => own }),
+  const own: Readonly<Record<string, ServerRoute>> = {
+    ...serverRoutes({ metrics, ready, flying, all: () => own }),
     ...options.more,
   }
 
-  async function handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): Promise<void> {
+  async function handle(request: IncomingMessage, response: ServerResponse, entrance: ListenerInfo): Promise<void> {
     const begin = performance.now()
     const trace = traceOf(request)
     for (const [name, value] of Object.entries(traceHeaders(trace))) response.setHeader(name, value)
@@ -111,7 +111,7 @@ export function httpDoor(options: DoorOptions) {
     const { name, route } = ownAt(method, target)
     const asked = { request, response, requestId: trace.requestId }
     if (route?.open === true) return route.handle(asked)
-    assertSame(request.headers, options.stamps)
+    assertSameVersion(request.headers, options.stamps)
     if (route !== undefined) {
       using admitted = await admit(arrival, wantedOwn(name, route))
       return await performOwn(route, asked, admitted)
@@ -130,7 +130,7 @@ export function httpDoor(options: DoorOptions) {
   }
 
   /** HEAD is for whoever asks whether it is well, and does without the answer's body. */
-  function ownAt(method: string, { path, segments }: Target): { name: string; route: OwnRoute | undefined } {
+  function ownAt(method: string, { path, segments }: Target): { name: string; route: ServerRoute | undefined } {
     const asked = method === 'HEAD' ? 'GET' : method
     const names = [path, path.replace(/\/[^/]*$/, '/:id')].map((one) => `${asked} ${one}`)
     const name = names.find((one) => segments !== undefined && Object.hasOwn(own, one)) ?? ''
@@ -139,20 +139,25 @@ export function httpDoor(options: DoorOptions) {
   }
 
   /** What is no operation may do several, or go on for long: it has the same limits, and ends with its token. */
-  async function performOwn(route: ClosedRoute, asked: Asked, admitted: Admitted<Wanted>): Promise<void> {
+  async function performOwn(route: ClosedRoute, asked: RouteRequest, admitted: Admitted<Wanted>): Promise<void> {
     const { caller, counted, countOne, held } = admitted
     const stop = new AbortController()
     if (route.undoes !== true) stop.signal.addEventListener('abort', () => asked.response.destroy())
     // Under an id that no request can have: whoever cancels one, or speaks MCP, may send the same id with all.
     using _ = admitted.begin(`own ${++ownCount}`, { stop, follows: route.holds === 'streams' })
     const context = admitted.context()
-    const limited = counted === undefined ? admitted.manager : rated(admitted.manager, rates, counted)
-    const manager = leftAlone(limited, leaving.signal)
+    const limited = counted === undefined ? admitted.manager : rateLimited(admitted.manager, rates, counted)
+    const manager = detachOnShutdown(limited, leaving.signal)
     await route.handle({ ...asked, caller, manager, context, countOne, held, signal: stop.signal })
   }
 
   /** A connection that is to become a WebSocket: a stream with input of its own. */
-  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
+  async function upgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    entrance: ListenerInfo,
+  ): Promise<void> {
     const [begin, trace] = [performance.now(), traceOf(request)]
     const { requestId } = trace
     socket.on('error', () => undefined)
@@ -175,7 +180,7 @@ export function httpDoor(options: DoorOptions) {
     }
   }
 
-  async function perform(asked: Asked, given: Query, admitted: Admitted<OperationWanted>): Promise<void> {
+  async function perform(asked: RouteRequest, given: Query, admitted: Admitted<OperationWanted>): Promise<void> {
     const { request, response, requestId } = asked
     const { caller, held, manager, wanted } = admitted
     const { found } = wanted
@@ -195,12 +200,13 @@ export function httpDoor(options: DoorOptions) {
     const recheck = operation.kind === 'destructive' ? false : { isOfMany: operation.name === 'events' }
     using _ = admitted.begin(requestId, { stop, leave, follows: input['follow'] === true }, recheck)
     // Whoever runs something and leaves, leaves it running; everything else that nobody waits for is undone.
-    if (operation.outlives !== true) whenLeft(response, () => stop.abort(new AwError('aborted', 'The caller has left')))
+    if (operation.outlives !== true)
+      onDisconnect(response, () => stop.abort(new AwError('aborted', 'The caller has left')))
     const context = { ...admitted.context(), signal: stop.signal, ...(body.input && { input: body.input }) }
     try {
       await answer({ request, response, operation, input, context, manager, requestId, stop, leave }, caller.principal)
     } catch (error) {
-      throw whyEnded(error, stop.signal)
+      throw abortReason(error, stop.signal)
     }
   }
 
@@ -218,7 +224,7 @@ export function httpDoor(options: DoorOptions) {
   async function performOnce(call: Call, { actor }: Principal, key: string): Promise<void> {
     if (key.length === 0 || key.length > 255)
       throw new Refusal(400, 'invalid_input', 'An idempotency key has 1 to 255 characters')
-    const { answer, replayed } = await once(call, `${actor}\n${key}`, noteOf(call))
+    const { answer, replayed } = await once(call, `${actor}\n${key}`, requestNote(call))
     if (replayed) call.response.setHeader('Idempotency-Replayed', 'true')
     if (call.operation.form !== 'stream') return sendAnswer(call, answer)
     await sendItems(call, Readable.from(answer.value as object[]), limits)

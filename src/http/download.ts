@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Outputs } from '../api/table.ts'
-import { always } from './answer.ts'
+import { commonHeaders } from './answer.ts'
 import { callOf, itemsOf, type Call } from './call.ts'
 import { Refusal } from './refusal.ts'
 
@@ -45,7 +45,7 @@ async function sendPieces({ input, response, stop }: Call, range: Range | undefi
 }
 
 const headersOf = (range: Range | undefined) => ({
-  ...always,
+  ...commonHeaders,
   'Content-Type': 'application/octet-stream',
   'Accept-Ranges': 'bytes',
   ...(range && { 'Content-Range': `bytes ${range.offset}-${range.offset + range.length - 1}/${range.size}` }),

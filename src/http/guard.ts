@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts'
  * was made to point at this machine shows in Host; another page shows in Origin and Sec-Fetch-Site. There are no cookies,
  * no CORS headers, and OPTIONS is answered like any method that is not there.
  */
-export function assertAddressed(request: IncomingMessage, hosts: readonly string[]): void {
+export function assertHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
   const given = valuesOf(request, 'host')
   if (given.length !== 1) throw new Refusal(400, 'invalid_input', 'There must be one Host header')
   const [host = ''] = given

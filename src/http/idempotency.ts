@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Operation } from '../api/operation.ts'
 import { AwError, toAwError } from '../domain/errors.ts'
-import type { Answers, KeptAnswer, RequestNote } from '../ports/idempotency-store.ts'
+import type { IdempotencyStore, RequestNote, StoredAnswer } from '../ports/idempotency-store.ts'
 import type { Manager } from '../ports/manager.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'
@@ -12,14 +12,14 @@ import { Refusal } from './refusal.ts'
  * An answer that holds a secret is kept nowhere, and one that comes bit by bit cannot be, unless nobody waits for its
  * end: then it is short.
  */
-export const takesKey = ({ kind, form, secret, input }: Operation): boolean =>
+export const acceptsIdempotencyKey = ({ kind, form, secret, input }: Operation): boolean =>
   kind !== 'read' && secret !== true && (form !== 'stream' || input.properties?.['detach'] !== undefined)
 
 /** Whoever sends a key relies on it: what cannot be held to it is refused, before anything is done. */
 export function assertRepeatable(operation: Operation, input: Readonly<Record<string, unknown>>): void {
   const { name, form, secret, kind } = operation
   if (kind === 'read') return
-  if (!takesKey(operation)) {
+  if (!acceptsIdempotencyKey(operation)) {
     const hint =
       secret === true ? 'Leave it out' : 'Leave it out; a command that is to be done once is a run with detach'
     throw new Refusal(400, 'invalid_input', `${name} takes no idempotency key`, hint)
@@ -30,15 +30,15 @@ export function assertRepeatable(operation: Operation, input: Readonly<Record<st
 }
 
 /** The key is the caller's own; what stands for the same request is the operation and its input. */
-export function noteOf({ operation, input, context: { correlationId } }: Call): RequestNote {
+export function requestNote({ operation, input, context: { correlationId } }: Call): RequestNote {
   const print = createHash('sha256')
     .update(`${operation.name}\n${jsonText(input)}`)
     .digest('hex')
   return { print, correlationId }
 }
 
-export interface Once {
-  readonly answers: Answers
+export interface IdempotencyParts {
+  readonly answers: IdempotencyStore
   /** The core itself, whose log is asked: what the caller may see of it is not all there is. */
   readonly manager: Manager
 }
@@ -47,19 +47,19 @@ export interface Once {
  * Does a request once, however often it is sent with the same key. An answer is given again; one that was refused or
  * undone is not kept, so that it can be tried again.
  */
-export function onceOnly({ answers, manager }: Once) {
+export function idempotentCalls({ answers, manager }: IdempotencyParts) {
   /** Being done right now. One process at a time has the answers, so no other does it. */
   const doing = new Map<string, RequestNote>()
 
   return async (call: Call, key: string, note: RequestNote): Promise<{ answer: Answer; replayed: boolean }> => {
     const first = doing.get(key)
-    if (first !== undefined) throw second(first, note)
+    if (first !== undefined) throw inProgressConflict(first, note)
     doing.set(key, note)
     try {
       const content = contentOf(call)
       const kept = await begin(call, key, note)
       if (kept !== undefined) {
-        if (kept.content !== undefined && kept.content !== (await content.print())) throw another()
+        if (kept.content !== undefined && kept.content !== (await content.print())) throw keyReused()
         return { answer: answerOf(kept), replayed: true }
       }
       const context = { ...call.context, ...(call.context.input && { input: content.pieces() }) }
@@ -76,7 +76,7 @@ export function onceOnly({ answers, manager }: Once) {
     }
   }
 
-  async function begin(call: Call, key: string, note: RequestNote): Promise<KeptAnswer | undefined> {
+  async function begin(call: Call, key: string, note: RequestNote): Promise<StoredAnswer | undefined> {
     const begun = await answers.begin(key, note)
     if (begun.state === 'new') return undefined
     assertSame(begun.note, note)
@@ -89,17 +89,17 @@ export function onceOnly({ answers, manager }: Once) {
   }
 }
 
-function second(first: RequestNote, note: RequestNote): Refusal {
+function inProgressConflict(first: RequestNote, note: RequestNote): Refusal {
   assertSame(first, note)
   const message = 'The same request is being done right now'
   return new Refusal(409, 'idempotency_conflict', message, 'Ask again in a moment', { 'Retry-After': '1' })
 }
 
 function assertSame(before: RequestNote, now: RequestNote): void {
-  if (before.print !== now.print) throw another()
+  if (before.print !== now.print) throw keyReused()
 }
 
-const another = (): AwError =>
+const keyReused = (): AwError =>
   new AwError('idempotency_conflict', 'This idempotency key was used for another request', {
     hint: 'Take a new key for each request',
   })
@@ -122,7 +122,7 @@ function contentOf({ context: { input } }: Call) {
   }
 }
 
-const answerOf = ({ status, body }: KeptAnswer): Answer => ({ status, value: JSON.parse(body) as unknown })
+const answerOf = ({ status, body }: StoredAnswer): Answer => ({ status, value: JSON.parse(body) as unknown })
 
 async function assertNothingCame(manager: Manager, { context }: Call, { correlationId }: RequestNote): Promise<void> {
   const found = manager.stream('events', { correlation: correlationId }, { signal: context.signal })

@@ -27,5 +27,5 @@ export const failureLine = (error: unknown, requestId: string): string =>
   jsonText({ error: problemOf(toAwError(error), requestId) })
 
 /** What was stopped says no more than that; who stopped it knows why. */
-export const whyEnded = (error: unknown, { aborted, reason }: AbortSignal): unknown =>
+export const abortReason = (error: unknown, { aborted, reason }: AbortSignal): unknown =>
   aborted && toAwError(error).code === 'aborted' ? reason : error

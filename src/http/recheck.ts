@@ -1,7 +1,7 @@
 import { AwError } from '../domain/errors.ts'
 import type { Authenticate, Caller } from './authenticate.ts'
 
-export interface Rechecked {
+export interface RecheckOptions {
   /** It is about many workspaces: it ends, too, when its token loses one of them. */
   readonly isOfMany?: boolean
 }
@@ -9,9 +9,9 @@ export interface Rechecked {
 const everyMs = 1000
 
 /** What goes on for long ends when its token does. */
-export const rechecking =
+export const recheckToken =
   (authenticate: Authenticate) =>
-  ({ secret, principal }: Caller, stop: AbortController, { isOfMany = false }: Rechecked = {}): Disposable => {
+  ({ secret, principal }: Caller, stop: AbortController, { isOfMany = false }: RecheckOptions = {}): Disposable => {
     if (secret === undefined) return { [Symbol.dispose]: () => undefined }
     const reach = JSON.stringify(principal.workspaces)
     const check = async (): Promise<void> => {

@@ -1,10 +1,10 @@
 import { createServer, STATUS_CODES, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { expectSoon } from './limits/request-deadline.ts'
+import { startDeadline } from './limits/request-deadline.ts'
 import { limitConnections, type Peers } from './connections.ts'
-import type { Entrance } from './authenticate.ts'
+import type { ListenerInfo } from './authenticate.ts'
 import type { HttpDoor } from './door.ts'
-import { endSoon } from './limits/linger.ts'
+import { endWithLinger } from './limits/linger.ts'
 
 export interface ServerLimits {
   readonly connections: number
@@ -21,14 +21,14 @@ export interface ServerLimits {
 }
 
 /** A server of Node with limits on all that a caller could make endless: head, time, connections. */
-export function httpServer(door: HttpDoor, entrance: Entrance, limits: ServerLimits): Server {
+export function httpServer(door: HttpDoor, entrance: ListenerInfo, limits: ServerLimits): Server {
   const { connections, headMs, idleMs, requestMs, headerBytes, peers } = limits
   const headersTimeout = shortest(headMs, requestMs)
   const server = createServer(
     {
       maxHeaderSize: headerBytes,
       headersTimeout,
-      // An upload may take longer: see expectSoon.
+      // An upload may take longer: see startDeadline.
       requestTimeout: 0,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(2_000, Math.max(100, headersTimeout)),
@@ -46,7 +46,7 @@ export function httpServer(door: HttpDoor, entrance: Entrance, limits: ServerLim
       // Whoever shows no token where one is needed has nothing to come back for.
       response.shouldKeepAlive &&= entrance.local !== undefined
       open.begin(socket, response)
-      expectSoon(request, response, requestMs)
+      startDeadline(request, response, requestMs)
       void door.handle(request, response, { ...entrance, known })
     },
   )
@@ -80,7 +80,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
     data: {},
     retryable: false,
   })
-  endSoon(
+  endWithLinger(
     socket,
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -2,22 +2,22 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
 import { AwError, toAwError } from '../domain/errors.ts'
-import { mailbox } from '../domain/async-queue.ts'
+import { asyncQueue } from '../domain/async-queue.ts'
 import { readJson, type JsonLimits } from '../domain/text/strict-json.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import type { CommandInput } from '../ports/sandbox-driver.ts'
 import { jsonText } from './answer.ts'
-import { endSoon } from './limits/linger.ts'
-import { failureLine, whyEnded } from './lines.ts'
+import { endWithLinger } from './limits/linger.ts'
+import { abortReason, failureLine } from './lines.ts'
 import { inputOf } from './input.ts'
 import { problemOf, Refusal, statusOf } from './refusal.ts'
 import type { Found, Query } from './routes/routes.ts'
 import { traceHeaders, type Trace } from './trace.ts'
-import { untilLeft } from './limits/disconnect.ts'
+import { untilAborted } from './limits/disconnect.ts'
 
-const mostMessage = 4 * 1024 * 1024
+const maxMessage = 4 * 1024 * 1024
 /** So much may have come in that nobody has asked for yet; then nothing more is taken. */
-const mostWaiting = 1024 * 1024
+const maxWaiting = 1024 * 1024
 /** How long the last words may take to be read. */
 const lastWordsMs = 5_000
 const firstMessageMs = 10_000
@@ -40,7 +40,7 @@ export interface Upgraded {
  * one message; after the last one, or one that holds `error` alone, the socket is closed with 1000.
  */
 export function socketDoor(limits: JsonLimits) {
-  const server = new WebSocketServer({ noServer: true, maxPayload: mostMessage, perMessageDeflate: false })
+  const server = new WebSocketServer({ noServer: true, maxPayload: maxMessage, perMessageDeflate: false })
   // Whoever asks is told by `refuse`, and not by the library.
   server.on('wsClientError', () => undefined)
   return {
@@ -71,7 +71,7 @@ export function socketDoor(limits: JsonLimits) {
         `Content-Length: ${Buffer.byteLength(body)}`,
         'Connection: close',
       ]
-      endSoon(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
+      endWithLinger(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
       return statusOf(problem)
     },
     serve: (socket: WebSocket, asked: Upgraded): Promise<void> => serve(socket, asked, limits),
@@ -97,12 +97,12 @@ async function serve(socket: WebSocket, asked: Upgraded, limits: JsonLimits): Pr
       signal: stop.signal,
       input: inbox.rest(),
     }) as AsyncIterable<object>
-    for await (const item of leave === stop ? items : untilLeft(items, leave.signal)) {
+    for await (const item of leave === stop ? items : untilAborted(items, leave.signal)) {
       if (!(await sent(socket, jsonText(item)))) break
     }
     inbox.assertRead()
   } catch (error) {
-    await sent(socket, failureLine(whyEnded(error, over), requestId))
+    await sent(socket, failureLine(abortReason(error, over), requestId))
   }
   inbox.discard()
   socket.close(1000)
@@ -118,11 +118,11 @@ const sent = (socket: WebSocket, text: string): Promise<boolean> =>
 function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, limits: JsonLimits) {
   let waiting = 0
   let discards = false
-  const messages = mailbox<string | Uint8Array>()
+  const messages = asyncQueue<string | Uint8Array>()
   const next = async (): Promise<string | Uint8Array | undefined> => {
     const message = await messages.next()
     waiting -= message?.length ?? 0
-    if (waiting < mostWaiting && messages.size < 8 && socket.isPaused) socket.resume()
+    if (waiting < maxWaiting && messages.size < 8 && socket.isPaused) socket.resume()
     return message
   }
   /** One that cannot be read is not the end of the input, which would be taken for whole. */
@@ -142,7 +142,7 @@ function inboxOf(socket: WebSocket, stop: AbortController, outlives: boolean, li
     const message = isBinary ? data : data.toString('utf8')
     waiting += message.length
     messages.put(message)
-    if (messages.size > 16 || waiting >= mostWaiting) socket.pause()
+    if (messages.size > 16 || waiting >= maxWaiting) socket.pause()
   })
   socket.on('error', () => undefined)
   socket.on('close', () => {

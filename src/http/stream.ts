@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toAwError } from '../domain/errors.ts'
-import { always, jsonText } from './answer.ts'
+import { commonHeaders, jsonText } from './answer.ts'
 import { itemsOf, type Call } from './call.ts'
-import { endAnswer } from './limits/linger.ts'
-import { failureLine, lineWriter, ndjson, whyEnded } from './lines.ts'
+import { endResponse } from './limits/linger.ts'
+import { abortReason, failureLine, lineWriter, ndjson } from './lines.ts'
 import { headerOf } from './guard.ts'
 import { problemOf, Refusal } from './refusal.ts'
 
@@ -37,7 +37,7 @@ async function sendLines(call: Call, items: AsyncIterable<object>): Promise<void
   // Whoever follows the log is told that it has begun, though there may be nothing to tell for long.
   const quiet = operation.kind === 'read' ? [sleep(quietMs)] : []
   await Promise.race([next, once(response, 'close'), ...quiet])
-  response.writeHead(200, { ...always, 'Content-Type': ndjson })
+  response.writeHead(200, { ...commonHeaders, 'Content-Type': ndjson })
   response.flushHeaders()
   const write = lineWriter(call)
   try {
@@ -47,7 +47,7 @@ async function sendLines(call: Call, items: AsyncIterable<object>): Promise<void
       next = iterator.next()
     }
   } catch (error) {
-    await write(failureLine(whyEnded(error, stop.signal), requestId))
+    await write(failureLine(abortReason(error, stop.signal), requestId))
   } finally {
     next.catch(() => undefined)
     await iterator.return?.()
@@ -58,7 +58,7 @@ async function sendLines(call: Call, items: AsyncIterable<object>): Promise<void
 async function sendEvents(call: Call, items: AsyncIterable<object>, limits: StreamLimits): Promise<void> {
   const { response, requestId, stop } = call
   const { slowReaderMs, heartbeatMs = 15_000 } = limits
-  response.writeHead(200, { ...always, 'Content-Type': eventStream, 'X-Accel-Buffering': 'no' })
+  response.writeHead(200, { ...commonHeaders, 'Content-Type': eventStream, 'X-Accel-Buffering': 'no' })
   response.write(': connected\n\n')
   const heartbeat = setInterval(() => {
     if (response.writableLength === 0) response.write(': \n\n')
@@ -81,12 +81,12 @@ async function sendEvents(call: Call, items: AsyncIterable<object>, limits: Stre
     if (stop.signal.aborted && !response.destroyed)
       response.write(`event: closing\ndata: ${jsonText({ after: last ?? null })}\n\n`)
   } catch (error) {
-    const problem = problemOf(toAwError(whyEnded(error, stop.signal)), requestId)
+    const problem = problemOf(toAwError(abortReason(error, stop.signal)), requestId)
     response.write(`event: error\ndata: ${jsonText(problem)}\n\n`)
   } finally {
     clearInterval(heartbeat)
   }
-  endAnswer(response)
+  endResponse(response)
 }
 
 /** What an item calls itself may come from inside a sandbox: it could end the line and say more. */

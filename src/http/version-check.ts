@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Refusal } from './refusal.ts'
 
 /** What a daemon is: of which version, and with which settings. */
-export type Stamps = Readonly<Record<'version' | 'config', string>>
+export type VersionStamps = Readonly<Record<'version' | 'config', string>>
 
 /** A client that says what it expects (`Aw-Version`, `Aw-Config`) is not served by one that is something else. */
-export function assertSame(headers: IncomingHttpHeaders, stamps: Stamps | undefined): void {
+export function assertSameVersion(headers: IncomingHttpHeaders, stamps: VersionStamps | undefined): void {
   for (const [name, own] of Object.entries(stamps ?? {})) {
     const wanted = headers[`aw-${name}`]
     if (wanted !== undefined && wanted !== own)

@@ -3,7 +3,7 @@ import type { EventData, EventMeta, EventType, NewEvent } from '../domain/log/ev
 import { makeId, type OperationId, type Prefix, type WorkspaceId } from '../domain/ids.ts'
 import type { Workspace } from '../domain/workspace/state.ts'
 import type { Agents } from '../ports/agents.ts'
-import type { BridgePlace } from '../ports/bridge.ts'
+import type { BridgeLocation } from '../ports/bridge.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { EventStore } from '../ports/event-store.ts'
 import type { Files } from '../ports/files.ts'
@@ -12,8 +12,8 @@ import type { Host } from '../ports/host.ts'
 import type { Archives } from '../ports/archives.ts'
 import type { CallContext } from '../ports/manager.ts'
 import type { Repositories } from '../ports/repositories.ts'
-import type { Shelf } from '../ports/archive-store.ts'
-import type { Sizes } from '../ports/size-cache.ts'
+import type { ArchiveStore } from '../ports/archive-store.ts'
+import type { SizeCache } from '../ports/size-cache.ts'
 import type { StorageDriver } from '../ports/storage-driver.ts'
 import type { Isolation } from '../domain/sandbox/spec.ts'
 import type { Follower, SandboxDriver } from '../ports/sandbox-driver.ts'
@@ -21,8 +21,8 @@ import type { Texts } from '../ports/texts.ts'
 import type { Requests } from '../ports/requests.ts'
 import type { KeptLogs } from '../ports/kept-logs.ts'
 import type { Variables } from '../ports/variables.ts'
-import type { TokenBook } from './access/token-cache.ts'
-import type { TokenTime } from './access/token-clock.ts'
+import type { TokenCache } from './access/token-cache.ts'
+import type { TokenClock } from './access/token-clock.ts'
 
 /** Everything a use case may use. Assembled once, in `aw.ts`. */
 export interface Core {
@@ -31,15 +31,15 @@ export interface Core {
   readonly files: Files
   readonly host: Host
   readonly texts: Texts
-  readonly sizes: Sizes
+  readonly sizes: SizeCache
   readonly repositories: Repositories
   readonly results: GitResults
   readonly archives: Archives
-  readonly shelf: Shelf
+  readonly archiveStore: ArchiveStore
   readonly variables: Variables
   readonly requests: Requests
   readonly agents: Agents
-  readonly bridge: BridgePlace
+  readonly bridge: BridgeLocation
   readonly logs: KeptLogs
   /** What is started when the last run of a workspace has ended and nobody is there to write it down. */
   readonly follower: (workspace: WorkspaceId) => Follower | undefined
@@ -53,8 +53,8 @@ export interface Core {
   /** Who asks when a call does not say. */
   readonly actor: string
   readonly configFile: string | undefined
-  readonly tokens: TokenBook
-  readonly tokenTime: TokenTime
+  readonly tokens: TokenCache
+  readonly tokenTime: TokenClock
   /** Brings a dead owner's operation to an end; see `recover-operation.ts`. */
   readonly recover: Recovery
   /** What the machine and the drivers can do, tried for real. */
@@ -89,7 +89,7 @@ export const withoutLease = (request: Request): Request => ({
 })
 
 /** For what is to be written down though whoever asked has gone, or has lost the lease meanwhile. */
-export const afterwards = (request: Request): Request => ({ ...withoutLease(request), signal: undefined })
+export const uncancellable = (request: Request): Request => ({ ...withoutLease(request), signal: undefined })
 
 export const newId = <P extends Prefix>(core: Core, prefix: P): `${P}_${string}` =>
   makeId(prefix, core.clock.now().getTime(), core.clock.random(10))

@@ -64,10 +64,10 @@ import { snapshot } from './snapshots/snapshot.ts'
 import { create } from './workspaces/create.ts'
 import { ensure } from './workspaces/ensure.ts'
 import * as templates from './templates/template.ts'
-import { tokenBook } from './access/token-cache.ts'
-import { tokenTime } from './access/token-clock.ts'
+import { tokenCache } from './access/token-cache.ts'
+import { tokenClock } from './access/token-clock.ts'
 import * as tokens from './access/token.ts'
-import { explained } from './kernel/missing-tree.ts'
+import { explainMissingTree } from './kernel/missing-tree.ts'
 import { ttl } from './workspaces/ttl.ts'
 import { undelete } from './trash/undelete.ts'
 import { usage } from './space/usage.ts'
@@ -172,7 +172,7 @@ export function makeManager(
   close: () => Promise<void>,
 ): Manager {
   const { store, clock } = parts
-  const own = { tokens: tokenBook(store), tokenTime: tokenTime(store, clock) }
+  const own = { tokens: tokenCache(store), tokenTime: tokenClock(store, clock) }
   const core: Core = { ...parts, ...own, recover: (...given) => recoverOperation(...given) }
   const requestOf = (context: CallContext): Request => {
     let id = context.correlationId
@@ -199,7 +199,7 @@ export function makeManager(
         checkpointSignal(request)
         return await useCase(core, input, request)
       } catch (error) {
-        throw await explained(core, error)
+        throw await explainMissingTree(core, error)
       }
     },
     stream(name, input, context = {}) {
@@ -218,6 +218,6 @@ async function* explaining<T>(core: Core, items: AsyncIterable<T>): AsyncGenerat
   try {
     yield* items
   } catch (error) {
-    throw await explained(core, error)
+    throw await explainMissingTree(core, error)
   }
 }

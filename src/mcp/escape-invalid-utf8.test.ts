@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { collect } from '../../test/support/collect.ts'
-import { onlyText } from './escape-invalid-utf8.ts'
+import { escapeInvalidUtf8 } from './escape-invalid-utf8.ts'
 
 async function* cut(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
 const read = async (bytes: Uint8Array, size: number): Promise<Buffer> =>
-  Buffer.concat(await collect(onlyText(cut(bytes, size))))
+  Buffer.concat(await collect(escapeInvalidUtf8(cut(bytes, size))))
 
 test.each([1, 2, 3, 5, 100])('text in pieces of %d bytes is as it was', async (size) => {
   const text = Buffer.from('{"a":"é€🙂\ufffd"}\n{}\n')

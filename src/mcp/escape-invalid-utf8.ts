@@ -6,7 +6,7 @@ import { wholeCharacters } from './output.ts'
  * no tool takes that. A reader that put another character in their place could mean another file. After a backslash, which
  * would take such a half for plain text, they are a control character: then the line is no JSON.
  */
-export async function* onlyText(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* escapeInvalidUtf8(input: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest: Uint8Array = Buffer.alloc(0)
   let before = 0
   for await (const piece of input) {

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { limits } from './limits.ts'
-import { progressTeller } from './progress.ts'
+import { progressReporter } from './progress.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('not all is told, but what came last is, also if nothing follows; and nothing when it is over', () => {
   const told: [number, string][] = []
-  const teller = progressTeller(({ progress, message }) => told.push([progress, message]))
+  const teller = progressReporter(({ progress, message }) => told.push([progress, message]))
   const write = (text: string): void => teller.onOutput(Buffer.from(text))
   for (const text of ['first\n', 'second\n', 'third\n', '\n']) write(text)
   expect(told).toEqual([[1, 'first']])

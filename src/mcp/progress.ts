@@ -3,7 +3,7 @@ import { lastLine } from './output.ts'
 import { limits } from './limits.ts'
 
 /** To be disposed of with the call: nothing is told of one that is over. */
-export interface Teller extends Disposable {
+export interface ProgressReporter extends Disposable {
   readonly onProgress: (progress: Progress) => void
   readonly onOutput: (data: Uint8Array) => void
 }
@@ -12,7 +12,7 @@ export interface Teller extends Disposable {
  * Tells how far a call has come, not more often than anybody reads; what came last is told, also if nothing follows. Each
  * is numbered, as the protocol wants them to grow.
  */
-export function progressTeller(send: (progress: { progress: number; message: string }) => void): Teller {
+export function progressReporter(send: (progress: { progress: number; message: string }) => void): ProgressReporter {
   let count = 0
   let last = -Infinity
   let latest = ''

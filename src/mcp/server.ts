@@ -9,17 +9,17 @@ import { parse } from '../api/parse.ts'
 import { toAwError, type AwError } from '../domain/errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
-import { progressTeller } from './progress.ts'
-import { plain } from './schema.ts'
+import { progressReporter } from './progress.ts'
+import { publicSchema } from './schema.ts'
 import type { Answer, Tool } from './tool.ts'
-import { toolsFor, type May } from './tools.ts'
+import { toolsFor, type HasScope } from './tools.ts'
 
 export interface McpOptions {
   /** Serve this workspace alone: the tools take no id, and none is about others. */
   readonly workspace?: string | undefined
   readonly version: string
   /** Default: everything. */
-  readonly may?: May | undefined
+  readonly may?: HasScope | undefined
   /** Under which lease, and for which request, a call is done. */
   readonly contextOf?: ((asked: ServerContext) => CallerContext) | undefined
   /** Where calls are noted from their beginning to their end; that of a cancelled one comes when it is undone. */
@@ -62,7 +62,7 @@ async function answerOf(
   context: ServerContext,
   asked: CallerContext,
 ): Promise<CallToolResult> {
-  using teller = progressTeller((progress) => tell(context, progress))
+  using teller = progressReporter((progress) => tell(context, progress))
   const { onProgress, onOutput } = teller
   try {
     const input = parse(tool.input, given) as never
@@ -96,7 +96,7 @@ const described = ({ name, title, description, input, output, annotations }: Too
   name,
   title,
   description,
-  inputSchema: plain(input) as { type: 'object' },
+  inputSchema: publicSchema(input) as { type: 'object' },
   outputSchema: output as { type: 'object' },
   annotations: { title, ...annotations },
 })

@@ -2,7 +2,7 @@ import { Readable, type Writable } from 'node:stream'
 import { serveStdio as serve, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import type { Manager } from '../ports/manager.ts'
 import { limits } from './limits.ts'
-import { onlyText } from './escape-invalid-utf8.ts'
+import { escapeInvalidUtf8 } from './escape-invalid-utf8.ts'
 import { mcpServer, type McpOptions } from './server.ts'
 
 export interface StdioOptions extends Omit<McpOptions, 'calls'> {
@@ -23,11 +23,11 @@ export async function serveStdio(manager: Manager, options: StdioOptions): Promi
   const { signal, input, output, onError, ...own } = options
   const calls = new Set<Promise<unknown>>()
   const ended = Promise.withResolvers<void>()
-  const transport = new StdioServerTransport(Readable.from(onlyText(input)), output, {
+  const transport = new StdioServerTransport(Readable.from(escapeInvalidUtf8(input)), output, {
     maxBufferSize: limits.messageBytes,
   })
   const handle = serve(() => mcpServer(manager, { ...own, calls }), {
-    transport: telling(transport, ended.resolve),
+    transport: reportErrors(transport, ended.resolve),
     onerror: ({ message }) => onError(message),
   })
   const stop = (): void => ended.resolve()
@@ -40,7 +40,7 @@ export async function serveStdio(manager: Manager, options: StdioOptions): Promi
 }
 
 /** The same transport, which also tells us when it is closed: its one listener is the server's. */
-function telling(transport: StdioServerTransport, onEnd: () => void): StdioServerTransport {
+function reportErrors(transport: StdioServerTransport, onEnd: () => void): StdioServerTransport {
   const close = transport.close.bind(transport)
   transport.close = async () => {
     await close()

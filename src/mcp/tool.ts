@@ -4,7 +4,7 @@ import { operations, type Inputs, type OperationName } from '../api/table.ts'
 import { AwError } from '../domain/errors.ts'
 import type { CallContext, Manager } from '../ports/manager.ts'
 import { limits } from './limits.ts'
-import { picked, plain } from './schema.ts'
+import { pickFields, publicSchema } from './schema.ts'
 
 /** What an agent can call, made from an entry of the operation table. */
 export interface Tool {
@@ -88,11 +88,11 @@ export function toolOf(given: AnyEntry, workspace: string | undefined): Tool {
     name,
     title,
     description,
-    input: picked(operation.input, own, {
+    input: pickFields(operation.input, own, {
       add: Object.fromEntries(added),
       required: required.filter((field) => field !== 'id' || workspace === undefined),
     }),
-    output: plain(output),
+    output: publicSchema(output),
     annotations: { ...annotationsOf(operation), ...hints },
     call: (manager, input, context) =>
       run(manager, workspace === undefined ? input : { ...(input as object), id: workspace }, context),

@@ -9,12 +9,12 @@ import { snapshotTools } from './tools/snapshots.ts'
 import { workspaceTools } from './tools/workspaces.ts'
 
 /** Whether a caller has a scope. */
-export type May = (scope: Scope) => boolean
+export type HasScope = (scope: Scope) => boolean
 
 const entries: readonly AnyEntry[] = [...workspaceTools, ...commandTools, ...fileTools, ...snapshotTools, ...runTools]
 
 /** All of them; or those for one workspace, without an id. Those that the caller may never use are not offered. */
-export const toolsFor = (workspace?: string, may: May = () => true): readonly Tool[] =>
+export const toolsFor = (workspace?: string, may: HasScope = () => true): readonly Tool[] =>
   entries
     .filter(({ of }) => may(operations.find(({ name }) => name === of)?.scope ?? 'admin'))
     .filter(({ where }) => where === undefined || where === (workspace === undefined ? 'home' : 'one'))

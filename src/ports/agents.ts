@@ -6,7 +6,7 @@ import type { CredentialSource } from '../domain/agents/profile.ts'
  */
 export interface Agents {
   /** The profiles that the user wrote, not checked yet. */
-  written(): Promise<readonly WrittenProfile[]>
+  written(): Promise<readonly UserProfile[]>
 
   /**
    * Where a program is that the caller would start by this name, or by this absolute path. Never one that lies where
@@ -21,13 +21,13 @@ export interface Agents {
    * Makes what an agent has in a workspace, or finds it: its state, which it writes, and a directory in which the program
    * is found under its name. `workspace` is its id, or the name of a tree that is there for a while. `files` are made in the state if they are not there. Safe to repeat after a crash.
    */
-  prepare(workspace: string, agent: string, wanted: WantedPlaces): Promise<AgentPlaces>
+  prepare(workspace: string, agent: string, wanted: WantedDirectories): Promise<AgentDirectories>
 
   /** Erases what all agents have in a workspace. Absent = done. */
   remove(workspace: string): Promise<void>
 }
 
-export interface WrittenProfile {
+export interface UserProfile {
   /** Its file's name without `.json`. */
   readonly name: string
   readonly file: string
@@ -46,7 +46,7 @@ export interface FoundProgram {
   readonly problem?: { readonly message: string; readonly hint: string } | undefined
 }
 
-export interface WantedPlaces {
+export interface WantedDirectories {
   /** The name it has inside, where it is, and arguments that come before all others. */
   readonly program: { readonly name: string; readonly path: string; readonly arguments: readonly string[] }
   readonly runtime?: FoundProgram['runtime']
@@ -55,7 +55,7 @@ export interface WantedPlaces {
   readonly instructions?: { readonly path: string; readonly text: string } | undefined
 }
 
-export interface AgentPlaces {
+export interface AgentDirectories {
   readonly state: string
   /** Never changes once it is made: another program is in another directory. */
   readonly programs: string

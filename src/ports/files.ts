@@ -49,7 +49,7 @@ export interface FileHandle extends Disposable {
   rename(
     from: string,
     to: string,
-    options?: PathOptions & Unlocking & { replace?: boolean; parents?: boolean },
+    options?: PathOptions & UnlockOptions & { replace?: boolean; parents?: boolean },
   ): FileInfo
   /** A file, or with `recursive` a directory. Links are copied as links. */
   copy(
@@ -60,7 +60,7 @@ export interface FileHandle extends Disposable {
   /** Absent is `file_not_found`, unless `missing` is `ignore`. A directory that is not empty needs `recursive`. */
   remove(
     path: string,
-    options?: PathOptions & Unlocking & { recursive?: boolean; missing?: 'error' | 'ignore' },
+    options?: PathOptions & UnlockOptions & { recursive?: boolean; missing?: 'error' | 'ignore' },
   ): { removed: boolean }
   /** Where a path leads: the path below the root that the kernel arrived at. `follow` as for `stat`. */
   resolve(path: string, options?: PathOptions & { follow?: boolean }): ResolvedPath
@@ -88,7 +88,7 @@ export interface PathOptions {
   readonly absolute?: Absolute | undefined
 }
 
-export interface Unlocking {
+export interface UnlockOptions {
   /** A directory of ours that forbids it is made writable for the moment. */
   readonly unlock?: boolean | undefined
 }

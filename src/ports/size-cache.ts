@@ -4,15 +4,15 @@ import type { WorkspaceId } from '../domain/ids.ts'
  * What was last measured of the trees of workspaces, so that a small write need not walk a huge tree. It may be late, or
  * lost at any time: only how often is measured depends on it, and how soon it is noticed that others wrote too much.
  */
-export interface Sizes {
-  get(id: WorkspaceId): Promise<Measured | undefined>
+export interface SizeCache {
+  get(id: WorkspaceId): Promise<MeasuredSize | undefined>
   /** Never fails: what cannot be kept is measured again. */
-  put(id: WorkspaceId, measured: Measured): Promise<void>
+  put(id: WorkspaceId, measured: MeasuredSize): Promise<void>
   /** Absent = done. */
   remove(id: WorkspaceId): Promise<void>
 }
 
-export interface Measured {
+export interface MeasuredSize {
   /** Of the tree that was measured: another one has another size. */
   readonly generation: number
   /** What it had beyond what it began as. */

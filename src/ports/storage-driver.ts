@@ -1,16 +1,16 @@
 import type { Change } from '../domain/trees/diff.ts'
 import type { Attachment, Reached } from './attachment.ts'
-import type { Beside, ReadOptions } from './tree-contents.ts'
+import type { ContentFolder, ReadOptions } from './tree-contents.ts'
 import type { StorageCapabilities } from './storage-capabilities.ts'
 import type { ImportOptions, ImportReport, ImportSource } from './tree-import.ts'
-import type { Free, Growing, Usage, UsageOptions } from './usage.ts'
+import type { Free, GrowthWatch, Usage, UsageOptions } from './usage.ts'
 
 export type { Change } from '../domain/trees/diff.ts'
 export type { Attachment, Reached } from './attachment.ts'
-export type { Beside, ReadOptions } from './tree-contents.ts'
+export type { ContentFolder, ReadOptions } from './tree-contents.ts'
 export type { StorageCapabilities } from './storage-capabilities.ts'
 export type { ImportOptions, ImportReport, ImportSource, SkipReason } from './tree-import.ts'
-export type { Free, Growing, Usage, UsageOptions } from './usage.ts'
+export type { Free, GrowthWatch, Usage, UsageOptions } from './usage.ts'
 
 /**
  * Keeps trees on one mount: the *storage root*. A tree has a place: an *area* and a name in it.
@@ -152,7 +152,7 @@ export interface StorageDriver extends AsyncDisposable {
   usage(place: Place, options?: UsageOptions): Promise<Usage>
 
   /** Directories on the host that a writable tree, which began as `base`, grows in; absent or undefined if there are none. */
-  growing?(place: Place, base: Place | undefined): Promise<Growing | undefined>
+  growing?(place: Place, base: Place | undefined): Promise<GrowthWatch | undefined>
 
   /** What is really on disk, in all areas. */
   list(): Promise<Place[]>
@@ -191,17 +191,17 @@ export type Probe =
   | { readonly usable: false; readonly reasons: readonly string[]; readonly hint?: string | undefined }
 
 /** Of what makes something new. */
-export interface Making {
+export interface WriteOrdering {
   /** What must be on the disk before anything of it is. */
   readonly after?: Promise<unknown> | undefined
 }
 
-export interface CreateOptions extends Making {
+export interface CreateOptions extends WriteOrdering {
   /** Of the root directory of an empty tree. */
   readonly mode?: number | undefined
   readonly from?: Place | undefined
   /** Where to find what `from`, if it is only listed, does not have itself. */
-  readonly beside?: Beside | undefined
+  readonly beside?: ContentFolder | undefined
   /** Told each file of such a tree whose content is not to be had, and that is not made; without it, that is an error. */
   readonly onMissing?: ((path: string) => void) | undefined
   /** It is never frozen (`unsupported`), so that it has a path on the host everywhere, and any number of sandboxes. */
@@ -222,12 +222,12 @@ export interface Created {
 export type OnProgress = (done: { files: number; bytes: number }) => void
 
 /** Names directly below the root that are none of the tree's content, as aw's own metadata directory. */
-interface Excluding {
+interface ExcludeOptions {
   readonly exclude?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-export interface SnapshotOptions extends Excluding, Making {
+export interface SnapshotOptions extends ExcludeOptions, WriteOrdering {
   readonly consistent?: boolean | undefined
   /**
    * It is enough to know what the tree was: a driver that would have to copy contents need not keep them, if it can tell
@@ -241,7 +241,7 @@ export interface SnapshotOptions extends Excluding, Making {
   readonly onProgress?: OnProgress | undefined
 }
 
-export interface RestoreOptions extends Excluding {
+export interface RestoreOptions extends ExcludeOptions {
   /** What the volume may hold beyond the snapshot from then on; as in `create`. */
   readonly maxBytes?: number | undefined
   /** Finish what a crash interrupted; see `restore`. */
@@ -250,7 +250,7 @@ export interface RestoreOptions extends Excluding {
   readonly onProgress?: OnProgress | undefined
 }
 
-export interface DiffOptions extends Excluding {
+export interface DiffOptions extends ExcludeOptions {
   /** Who asks has no use for more: it may end when so many paths are known to differ, with a rename told as two. */
   readonly enough?: number | undefined
   /** Who asks takes one tree for the other if they do not differ; see `diff`. */

@@ -1,5 +1,5 @@
 import type { OnProgress, Place } from './storage-driver.ts'
-import type { Beside } from './tree-contents.ts'
+import type { ContentFolder } from './tree-contents.ts'
 
 /** What is brought into a tree from elsewhere. */
 
@@ -20,7 +20,7 @@ export interface ImportOptions {
    */
   readonly index?: { readonly name: string; readonly since?: string | undefined } | undefined
   /** Of a place that is only listed: where to find what it does not have itself. */
-  readonly beside?: Beside | undefined
+  readonly beside?: ContentFolder | undefined
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined
 }

@@ -27,7 +27,7 @@ export interface Usage {
 }
 
 /** Where a tree grows, for whoever measures it again and again. */
-export interface Growing {
+export interface GrowthWatch {
   readonly paths: readonly string[]
   /** Whether they hold what the tree began as, too. */
   readonly whole: boolean

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { dirAnswers } from '../../src/drivers/idempotency/dir.ts'
-import type { Answers } from '../../src/ports/idempotency-store.ts'
+import { dirIdempotencyStore } from '../../src/drivers/idempotency/dir.ts'
+import type { IdempotencyStore } from '../../src/ports/idempotency-store.ts'
 import type { Manager } from '../../src/ports/manager.ts'
 import { collect } from '../support/collect.ts'
-import { memoryAnswers } from '../memory/idempotency-store.ts'
+import { memoryIdempotencyStore } from '../memory/idempotency-store.ts'
 import { memoryCore } from '../memory/core.ts'
 import { served, type Served } from '../support/http-manager.ts'
 import { admin, ask, held, type Answer, type Question } from './ask.ts'
@@ -15,14 +15,14 @@ import { admin, ask, held, type Answer, type Question } from './ask.ts'
 /** A request that is sent again with the same key is done once, whoever dies in between. */
 
 const kinds = [
-  { kind: 'in memory', make: () => memoryAnswers() },
-  { kind: 'in a directory', make: (directory: string) => dirAnswers(directory) },
+  { kind: 'in memory', make: () => memoryIdempotencyStore() },
+  { kind: 'in a directory', make: (directory: string) => dirIdempotencyStore(directory) },
 ]
 
 describe.each(kinds)('answers $kind', ({ make }) => {
   let directory: string
   let core: Manager
-  let answers: Answers
+  let answers: IdempotencyStore
   let door: Served
   const principals = { admin, other: { ...admin, actor: 'token:tok_other' }, maker: held('made/*') }
 
@@ -164,7 +164,7 @@ describe.each(kinds)('answers $kind', ({ make }) => {
 
     beforeEach(async () => {
       // The note of a daemon that does the same request, and dies before it has an answer.
-      const spied: Answers = { ...answers, begin: async (_, one) => ((printOf = one.print), { state: 'new' }) }
+      const spied: IdempotencyStore = { ...answers, begin: async (_, one) => ((printOf = one.print), { state: 'new' }) }
       const stub = { ...core, call: async () => Promise.reject(new Error('died')) } as unknown as Manager
       await using dying = await served(stub, { over: 'tcp', answers: spied, principals })
       await ask(dying, 'POST', '/api/workspaces', { json: { id: 'made/one' }, headers: { 'idempotency-key': 'k' } })
@@ -204,7 +204,7 @@ describe.each(kinds)('answers $kind', ({ make }) => {
     test('twice: what the second one did is known too', async () => {
       await note('k', 'cor_nothing')
       // The second finds nothing, notes itself, does it, and dies before it can keep the answer.
-      const forgetful: Answers = { ...answers, finish: async () => Promise.reject(new Error('died')) }
+      const forgetful: IdempotencyStore = { ...answers, finish: async () => Promise.reject(new Error('died')) }
       await using second = await served(core, { over: 'tcp', answers: forgetful, principals })
       const headers = { 'idempotency-key': 'k' }
       expect((await ask(second, 'POST', '/api/workspaces', { json: { id: 'made/one' }, headers })).status).toBe(500)

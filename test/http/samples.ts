@@ -1,6 +1,6 @@
 import type { Operation } from '../../src/api/operation.ts'
 import { operations } from '../../src/api/table.ts'
-import { addressed } from '../../src/client/remote/request.ts'
+import { requestFor } from '../../src/client/remote/request.ts'
 import type { Served } from '../support/http-manager.ts'
 import { ask, type Answer } from './ask.ts'
 
@@ -56,7 +56,7 @@ export function sampleInput(operation: Operation, refs: Readonly<Record<string, 
 
 /** Asks for an operation as the client does. */
 export function askFor(door: Served, operation: Operation, input: object, token: string): Promise<Answer> {
-  const { method, path, body, type } = addressed(operation, input as Record<string, unknown>)
+  const { method, path, body, type } = requestFor(operation, input as Record<string, unknown>)
   const bytes = operation.takes === 'bytes' ? 'content' : (body as string | Uint8Array | undefined)
   const kind = operation.takes === 'bytes' ? 'application/octet-stream' : type
   return ask(door, method, path, {

@@ -1,7 +1,7 @@
-import type { Agents, WrittenProfile } from '../../src/ports/agents.ts'
+import type { Agents, UserProfile } from '../../src/ports/agents.ts'
 
 export interface MemoryAgents extends Agents {
-  readonly profiles: WrittenProfile[]
+  readonly profiles: UserProfile[]
   /** Absolute paths of programs, by name. */
   readonly programs: Map<string, string>
   readonly variables: Map<string, string>
@@ -10,7 +10,7 @@ export interface MemoryAgents extends Agents {
 
 /** A machine with only those programs, variables and profiles that a test gives it. */
 export function memoryAgents(): MemoryAgents {
-  const profiles: WrittenProfile[] = []
+  const profiles: UserProfile[] = []
   const programs = new Map<string, string>()
   const variables = new Map<string, string>()
   const places = new Set<string>()

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { shelfGone } from '../../src/domain/archive/refusals.ts'
+import { archiveDirectoryMissing } from '../../src/domain/archive/refusals.ts'
 import { AwError } from '../../src/domain/errors.ts'
-import type { Shelf } from '../../src/ports/archive-store.ts'
+import type { ArchiveStore } from '../../src/ports/archive-store.ts'
 import { type Disk, type Node, parentOf } from './disk.ts'
 
 /** Files on a disk in memory, each a list of what the tree held. */
-export function memoryShelf(disk: Disk, directory: string): Shelf {
+export function memoryArchiveStore(disk: Disk, directory: string): ArchiveStore {
   const fileAt = (path: string): Buffer | undefined => {
     const node = disk.at(path)
     return node?.kind === 'file' ? node.bytes : undefined
@@ -13,7 +13,7 @@ export function memoryShelf(disk: Disk, directory: string): Shelf {
   return {
     pathOf: (name) => `${directory}/${name}`,
     async prepare({ used }) {
-      if (used && disk.at(directory) === undefined) throw shelfGone(directory)
+      if (used && disk.at(directory) === undefined) throw archiveDirectoryMissing(directory)
     },
     has: async (path) => disk.at(path) !== undefined,
     async pack(tree, path, { about, exclude = [] }) {

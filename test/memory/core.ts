@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { memoryAgents, type MemoryAgents } from './agents.ts'
-import { memoryShelf } from './archive-store.ts'
+import { memoryArchiveStore } from './archive-store.ts'
 import { memoryEvents } from './events.ts'
 import { memoryDisk, type Disk } from './disk.ts'
 import { memoryFiles } from './files.ts'
 import { memoryMachine, type Machine } from './host.ts'
-import { memorySizes } from './size-cache.ts'
+import { memorySizeCache } from './size-cache.ts'
 import { memoryStorage } from './storage/storage.ts'
 import { memoryBoxes, memorySandboxes } from './sandbox/sandbox.ts'
 import { memoryTexts } from './texts.ts'
@@ -105,8 +105,8 @@ export function memoryCore({
   const storage = { ...trees, capabilities, usage, restore, import: importing, sync, free, attachment }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()
-  const sizes = memorySizes()
-  const shelf = memoryShelf(disk, '/archives')
+  const sizes = memorySizeCache()
+  const shelf = memoryArchiveStore(disk, '/archives')
   const variables = memoryVariables()
   const agents = memoryAgents()
   const boxes = memoryBoxes()
@@ -151,7 +151,7 @@ export function memoryCore({
         }
         return mortal({ ...driver, find, start: begin }, life, ['start', 'remove'])
       },
-      shelf: mortal(shelf, life, ['pack', 'undo', 'remove']),
+      archiveStore: mortal(shelf, life, ['pack', 'undo', 'remove']),
       clock,
       config: resolveConfig({ set }),
       basePath: '/workspaces',

@@ -1,18 +1,18 @@
 import {
+  assertBelowWorkspaceLimit,
   assertNameFree,
-  assertPlaceFree,
   assertVersion,
-  claims,
+  findRepeated,
+  newClaims,
   planAppend,
-  repeated,
 } from '../../src/domain/log/append-rules.ts'
 import { checkpointHash, emptyHead, noHash, type Head, type LogRecord } from '../../src/domain/log/chain.ts'
 import { AwError } from '../../src/domain/errors.ts'
 import {
-  asksForRoom,
   assertReservable,
-  isUnder,
-  newlyUnder,
+  limitApplies,
+  needsReservation,
+  newlyApplicableLimits,
   reservedMb,
   type SpaceLimits,
 } from '../../src/domain/space/limits.ts'
@@ -23,7 +23,7 @@ import { isLive, type Workspace } from '../../src/domain/workspace/state.ts'
 import type { Checkpoint, EventStore, FollowOptions, Lease } from '../../src/ports/event-store.ts'
 import { auditor } from '../../src/drivers/events/audit.ts'
 import { matchesRecord, matchesWorkspace } from '../../src/drivers/events/filter.ts'
-import { decideLease, kept, longAgo } from '../../src/drivers/events/leases.ts'
+import { decideLease, neverActive, renewedLease } from '../../src/drivers/events/leases.ts'
 
 /** The log in the memory of one process: the shortest store that keeps the contract, and the oracle for the others. */
 export function memoryEvents(): EventStore {
@@ -76,7 +76,7 @@ export function memoryEvents(): EventStore {
     async append(stream, expected, events, { limits = {}, signal } = {}) {
       if (signal?.aborted) throw new AwError('aborted', 'The append was cancelled', { cause: signal.reason })
       const stored = events.map(({ id }) => log.find((record) => record.id === id))
-      const earlier = repeated(
+      const earlier = findRepeated(
         stream,
         events,
         stored.map((record) => record && decode(record)),
@@ -91,9 +91,9 @@ export function memoryEvents(): EventStore {
       assertVersion(stream, expected, head.version)
       const before = parse(workspaces.get(stream))
       const plan = planAppend(stream, head, log.length, before, events)
-      const { name, place } = claims(before, plan.workspace)
+      const { name, place } = newClaims(before, plan.workspace)
       if (name && plan.workspace) assertNameFree(plan.workspace, find(plan.workspace.task, plan.workspace.agent)?.id)
-      if (place && limits.maxWorkspaces !== undefined) assertPlaceFree(limits.maxWorkspaces, live().length)
+      if (place && limits.maxWorkspaces !== undefined) assertBelowWorkspaceLimit(limits.maxWorkspaces, live().length)
       assertSpace(live(), before, plan.workspace, limits.space)
 
       log.push(...plan.records)
@@ -132,17 +132,17 @@ export function memoryEvents(): EventStore {
       return answer
     },
     async renewLease(resource, id, now, expiresAt) {
-      const lease = kept(leases.get(resource), id, now, expiresAt)
+      const lease = renewedLease(leases.get(resource), id, now, expiresAt)
       if (lease !== undefined) leases.set(resource, lease)
       return lease
     },
     async touchLease(resource, id, now) {
-      const lease = kept(leases.get(resource), id, now)
+      const lease = renewedLease(leases.get(resource), id, now)
       if (lease !== undefined) leases.set(resource, lease)
       return lease
     },
     async restLeases() {
-      for (const [resource, lease] of leases) leases.set(resource, { ...lease, active_at: longAgo })
+      for (const [resource, lease] of leases) leases.set(resource, { ...lease, active_at: neverActive })
     },
     releaseLease: async (resource, id) => leases.get(resource)?.id === id && leases.delete(resource),
     lease: async (resource) => leases.get(resource),
@@ -193,10 +193,10 @@ function assertSpace(
   after: Workspace | undefined,
   limits: SpaceLimits = {},
 ): void {
-  for (const limit of newlyUnder(limits, before, after)) {
-    const others = live.filter((one) => one.id !== after?.id && isUnder(limit, one))
+  for (const limit of newlyApplicableLimits(limits, before, after)) {
+    const others = live.filter((one) => one.id !== after?.id && limitApplies(limit, one))
     const reserved = others.reduce((sum, one) => sum + reservedMb(one), 0)
-    if (after) assertReservable(limit, after, reserved, asksForRoom(before, after))
+    if (after) assertReservable(limit, after, reserved, needsReservation(before, after))
   }
 }
 

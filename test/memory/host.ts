@@ -1,5 +1,5 @@
 import { AwError } from '../../src/domain/errors.ts'
-import { longestMs } from '../../src/domain/text/max-values.ts'
+import { maxTimerMs } from '../../src/domain/text/max-values.ts'
 import type { Owner } from '../../src/domain/workspace/state.ts'
 import type { Host, ProcessUse } from '../../src/ports/host.ts'
 import { parentOf, type Disk } from './disk.ts'
@@ -110,7 +110,7 @@ const isBelow = (path: string, directory: string): boolean => path === directory
 /** Until one of them calls, the time is over or the signal fires. */
 async function woken(by: Set<() => void>, ms: number, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, Math.min(ms, longestMs))
+  const timer = setTimeout(resolve, Math.min(ms, maxTimerMs))
   by.add(resolve)
   signal?.addEventListener('abort', () => resolve(), { once: true })
   await promise

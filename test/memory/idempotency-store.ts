@@ -1,8 +1,8 @@
-import type { Answers, KeptAnswer, RequestNote } from '../../src/ports/idempotency-store.ts'
+import type { IdempotencyStore, RequestNote, StoredAnswer } from '../../src/ports/idempotency-store.ts'
 
 /** Answers that are kept as long as the process lives. */
-export function memoryAnswers(): Answers {
-  const records = new Map<string, { note: RequestNote; answer?: KeptAnswer; at: Date }>()
+export function memoryIdempotencyStore(): IdempotencyStore {
+  const records = new Map<string, { note: RequestNote; answer?: StoredAnswer; at: Date }>()
   return {
     async begin(key, note) {
       const known = records.get(key)

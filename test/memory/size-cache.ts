@@ -1,7 +1,7 @@
-import type { Measured, Sizes } from '../../src/ports/size-cache.ts'
+import type { MeasuredSize, SizeCache } from '../../src/ports/size-cache.ts'
 
-export function memorySizes(): Sizes {
-  const sizes = new Map<string, Measured>()
+export function memorySizeCache(): SizeCache {
+  const sizes = new Map<string, MeasuredSize>()
   return {
     get: async (id) => sizes.get(id),
     async put(id, measured) {

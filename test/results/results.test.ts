@@ -11,7 +11,7 @@ it.each(drawn(grounds, () => 'any'))(
   { timeout: 600_000 },
   (ground) => {
     const { driver, fileSystem, as } = ground
-    const files = ['agent-files', 'beginning', 'begun', 'export', 'passing', 'patch'].map(
+    const files = ['agent-files', 'baseline', 'export', 'patch', 'placeholders', 'sources'].map(
       (name) => `test/results/${name}.inside.ts`,
     )
     const { passed, failures } = runOnImage({ fileSystem, as, files, env: { AW_TEST_DRIVER: driver } })

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { openManager } from '../../src/aw.ts'
 import { toAwError } from '../../src/domain/errors.ts'
 import type { SandboxSpec } from '../../src/ports/sandbox-driver.ts'
-import { landlockLacks, landlockVersion } from '../../src/drivers/sandbox/walls/landlock.ts'
+import { landlockGaps, landlockVersion } from '../../src/drivers/sandbox/walls/landlock.ts'
 import { code, ran, startPlanned } from '../contracts/sandbox.ts'
 import { openSandboxHome } from './home.ts'
 import { openedPlaces, sh } from './fixtures-per-test.ts'
@@ -119,9 +119,9 @@ describe('guarded', () => {
 
   it('knows what older versions lack', () => {
     expect(landlockVersion()).toBeGreaterThan(0)
-    expect(landlockLacks(1)).toHaveLength(4)
-    expect(landlockLacks(3)).toHaveLength(2)
-    expect(landlockLacks(6)).toEqual([])
+    expect(landlockGaps(1)).toHaveLength(4)
+    expect(landlockGaps(3)).toHaveLength(2)
+    expect(landlockGaps(6)).toEqual([])
   })
 })
 

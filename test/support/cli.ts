@@ -1,7 +1,7 @@
 import { operations, type OperationName, type Table } from '../../src/api/table.ts'
 import type { CallContext, Manager } from '../../src/ports/manager.ts'
 import type { ConnectOptions } from '../../src/cli/connect.ts'
-import type { Io, Output, TakenSignal } from '../../src/cli/io.ts'
+import type { HandledSignal, Io, Output } from '../../src/cli/io.ts'
 import { run } from '../../src/cli/run.ts'
 
 /** What a fake core answers: by operation, a value or a function of the input. A thrown error is thrown. */
@@ -15,7 +15,7 @@ export interface Scene {
   readonly input?: AsyncIterable<Uint8Array>
   readonly stdinIsTerminal?: boolean
   /** Called with what sends a signal, as soon as somebody takes them. */
-  readonly onTake?: (send: (name: TakenSignal) => void) => void
+  readonly onTake?: (send: (name: HandledSignal) => void) => void
   readonly env?: Readonly<Record<string, string>>
   /** Whether output goes to a terminal. */
   readonly terminal?: boolean

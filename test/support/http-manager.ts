@@ -8,14 +8,14 @@ import { owner, type Principal } from '../../src/access/principal.ts'
 import { remoteManager } from '../../src/client/remote/remote.ts'
 import type { Address } from '../../src/client/remote/wire.ts'
 import { resolveConfig } from '../../src/domain/config/config.ts'
-import { mountWish } from '../../src/domain/sandbox/mount.ts'
-import { usualLimits } from '../../src/domain/text/strict-json.ts'
+import { mountSetting } from '../../src/domain/sandbox/mount.ts'
+import { defaultJsonLimits } from '../../src/domain/text/strict-json.ts'
 import { httpDoor, type DoorLimits, type DoorOptions } from '../../src/http/door.ts'
 import { makeMetrics } from '../../src/http/metrics.ts'
 import { httpServer, type ServerLimits } from '../../src/http/server.ts'
-import type { Answers } from '../../src/ports/idempotency-store.ts'
+import type { IdempotencyStore } from '../../src/ports/idempotency-store.ts'
 import type { Manager } from '../../src/ports/manager.ts'
-import { memoryAnswers } from '../memory/idempotency-store.ts'
+import { memoryIdempotencyStore } from '../memory/idempotency-store.ts'
 
 export interface Served extends AsyncDisposable {
   readonly address: Address
@@ -33,7 +33,7 @@ export interface ServeOptions {
   readonly places?: { home: string; basePath: string; storageRoot: string }
   /** What `sandbox.isolation` says; default namespace. */
   readonly isolation?: string
-  readonly answers?: Answers
+  readonly answers?: IdempotencyStore
   /** Whoever comes without a token is the user, as on the socket: then nothing but the other checks is in the way. */
   readonly trusting?: true
   readonly server?: Partial<ServerLimits>
@@ -49,7 +49,7 @@ const noLimits: DoorLimits = {
   uploadBytes: 64 * 2 ** 20,
   heldBytes: 256 * 2 ** 20,
   slowReaderMs: 10_000,
-  json: usualLimits,
+  json: defaultJsonLimits,
 }
 
 /** A manager behind the real HTTP door, and the client that reaches it. */
@@ -65,9 +65,9 @@ export async function served(core: Manager, options: ServeOptions): Promise<Serv
   const logged: Readonly<Record<string, unknown>>[] = []
   const door = httpDoor({
     manager: core,
-    facts: { places, isolation: options.isolation ?? 'namespace', mount: mountWish(resolveConfig({})) },
+    facts: { places, isolation: options.isolation ?? 'namespace', mount: mountSetting(resolveConfig({})) },
     authenticate: async (secret) => principals[secret],
-    answers: options.answers ?? memoryAnswers(),
+    answers: options.answers ?? memoryIdempotencyStore(),
     limits: { ...noLimits, ...limits },
     metrics: makeMetrics(),
     log: (record) => void logged.push(record),

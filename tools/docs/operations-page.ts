@@ -1,4 +1,4 @@
-import { configKeys, variableOf } from '../../src/domain/config/config.ts'
+import { configKeys, environmentVariableOf } from '../../src/domain/config/config.ts'
 import { ruleOf } from '../../src/domain/config/kinds.ts'
 import { errorTable } from '../../src/domain/errors.ts'
 import { allowedStates } from '../../src/domain/workspace/allow.ts'
@@ -95,7 +95,7 @@ export function configPage(): string {
       : value === ''
         ? ''
         : `\`${String(value)}\``,
-    `\`${variableOf(key)}\``,
+    `\`${environmentVariableOf(key)}\``,
     about,
   ])
   return [

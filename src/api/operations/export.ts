@@ -1,6 +1,6 @@
 import { operation } from '../operation.ts'
 import { boolean, bytes, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
-import { absent, host } from './shared-fields.ts'
+import { hostErrors, workspaceErrors } from './shared-fields.ts'
 
 export const exportOperation = operation({
   name: 'export',
@@ -57,7 +57,7 @@ export const exportOperation = operation({
   }),
   positional: ['of', 'file'],
   errors: [
-    ...absent,
+    ...workspaceErrors,
     'invalid_input',
     'invalid_state',
     'snapshot_not_found',
@@ -74,7 +74,7 @@ export const exportOperation = operation({
     'limit_reached',
     'timeout',
     'workspace_active',
-    ...host,
+    ...hostErrors,
   ],
   examples: [
     'aw export fix-login --patch | git apply',

@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, integer, nullable, object, optional, string } from '../schema.ts'
 import { leaseFields, leaseView } from '../views.ts'
-import { absent, id } from './shared-fields.ts'
+import { id, workspaceErrors } from './shared-fields.ts'
 
 const ttl = { minimum: 1000, maximum: 30 * 24 * 60 * 60 * 1000 }
 
@@ -25,7 +25,7 @@ export const leaseOperations = [
     output: leaseView,
     positional: ['id'],
     states: 'lease',
-    errors: [...absent, 'invalid_state', 'workspace_active'],
+    errors: [...workspaceErrors, 'invalid_state', 'workspace_active'],
     examples: ['aw lease acquire fix-login --holder ci-42'],
   }),
   operation({
@@ -43,7 +43,7 @@ export const leaseOperations = [
     }),
     output: leaseView,
     positional: ['id', 'lease'],
-    errors: [...absent, 'lease_not_found'],
+    errors: [...workspaceErrors, 'lease_not_found'],
     examples: ['aw lease renew fix-login ls_…'],
   }),
   operation({
@@ -57,7 +57,7 @@ export const leaseOperations = [
     input: object({ id, lease: string('The lease, ls_…') }),
     output: object({ released: boolean('Whether it was still held') }),
     positional: ['id', 'lease'],
-    errors: [...absent],
+    errors: [...workspaceErrors],
     examples: ['aw lease release fix-login ls_…'],
   }),
   operation({
@@ -80,7 +80,7 @@ export const leaseOperations = [
     ),
     positional: ['id'],
     states: 'lease',
-    errors: [...absent, 'invalid_state', 'workspace_active'],
+    errors: [...workspaceErrors, 'invalid_state', 'workspace_active'],
     examples: ['aw adopt fix-login --holder ann', 'aw adopt fix-login --holder ann --force'],
   }),
 ] as const

@@ -1,8 +1,8 @@
-import { thingKinds } from '../../domain/space/retention.ts'
+import { reclaimableKinds } from '../../domain/space/retention.ts'
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, list, milliseconds, nullable, object, optional, string } from '../schema.ts'
 import { checkpointView, eventView, findingView, problemView, settingView, workspaceView } from '../views.ts'
-import { absent, id } from './shared-fields.ts'
+import { id, workspaceErrors } from './shared-fields.ts'
 
 const itemResult = object({
   id: string('The workspace'),
@@ -13,7 +13,7 @@ const itemResult = object({
   ),
 })
 
-export const careOperations = [
+export const maintenanceOperations = [
   operation({
     name: 'events',
     kind: 'read',
@@ -91,7 +91,7 @@ export const careOperations = [
     output: workspaceView,
     positional: ['id', 'duration'],
     states: 'ttl',
-    errors: [...absent, 'invalid_input', 'invalid_state', 'workspace_busy'],
+    errors: [...workspaceErrors, 'invalid_input', 'invalid_state', 'workspace_busy'],
     examples: ['aw ttl fix-login', 'aw ttl fix-login 12h', 'aw ttl fix-login none'],
   }),
   operation({
@@ -115,7 +115,7 @@ export const careOperations = [
       applied: boolean('False for a plan'),
       items: list(
         object({
-          kind: choice(thingKinds, 'What it is'),
+          kind: choice(reclaimableKinds, 'What it is'),
           action: choice(['erase', 'trash'], 'Whether it is erased, or moved to the trash'),
           tree: string(
             'Its name: of a tree, snapshot, base, cache or damaged content, the path of an archive, the id of a workspace',
@@ -131,7 +131,7 @@ export const careOperations = [
       ),
       kept: list(
         object({
-          kind: choice(thingKinds, 'What it is'),
+          kind: choice(reclaimableKinds, 'What it is'),
           tree: string('Its name'),
           workspace: nullable(string('Whose it is')),
           shared: nullable(string('The shared area that it was')),

@@ -16,7 +16,15 @@ import {
   string,
 } from '../schema.ts'
 import { exitView, wallsView } from '../views.ts'
-import { absent, creation, host, id, refused, sources, walls } from './shared-fields.ts'
+import {
+  creationFields,
+  hostErrors,
+  id,
+  sandboxErrors,
+  sandboxFields,
+  sourceErrors,
+  workspaceErrors,
+} from './shared-fields.ts'
 
 const runView = {
   run: string('Its id, run_…'),
@@ -70,7 +78,7 @@ export const runOperations = [
       argv: optional(
         list(string('An argument'), 'A program and its arguments instead of an agent', { 'x-cli': 'command' }),
       ),
-      ...creation,
+      ...creationFields,
       id: optional(
         string('The workspace: a new name, or one that exists if nothing is said about what it starts from'),
       ),
@@ -85,7 +93,7 @@ export const runOperations = [
       ),
       cwd: optional(string('Where it starts, counted from where the content is')),
       env: optional(pairs('Variables for it')),
-      ...walls,
+      ...sandboxFields,
       agent: optional(string('Which agent: claude, codex … (aw agents list); default: the setting runs.agent')),
       timeout_ms: optional(milliseconds('End it after so long')),
       snapshot: optional(choice(runSnapshots, 'Keep the workspace before and after it (default: the setting)')),
@@ -111,10 +119,10 @@ export const runOperations = [
     flags: { label: 'labels', var: 'variables' },
     states: 'exec',
     errors: [
-      ...absent,
-      ...host,
-      ...refused,
-      ...sources,
+      ...workspaceErrors,
+      ...hostErrors,
+      ...sandboxErrors,
+      ...sourceErrors,
       'workspace_exists',
       'workspace_active',
       'file_not_found',
@@ -145,7 +153,7 @@ export const runOperations = [
     }),
     output: list(run, 'Oldest first'),
     positional: ['id'],
-    errors: [...absent],
+    errors: [...workspaceErrors],
     examples: ['aw runs', 'aw runs fix-login', 'aw runs --state running --json'],
   }),
   operation({
@@ -206,7 +214,7 @@ export const runOperations = [
     form: 'stream',
     ends: true,
     positional: ['id'],
-    errors: [...absent, 'run_not_found', 'invalid_input', 'aborted'],
+    errors: [...workspaceErrors, 'run_not_found', 'invalid_input', 'aborted'],
     examples: ['aw logs fix-login', 'aw logs fix-login --follow --tail 20', 'aw logs fix-login --run 2'],
   }),
   operation({
@@ -225,7 +233,7 @@ export const runOperations = [
     positional: ['id'],
     batch: true,
     states: 'stop',
-    errors: [...absent, ...host, 'run_not_found', 'invalid_state', 'timeout'],
+    errors: [...workspaceErrors, ...hostErrors, 'run_not_found', 'invalid_state', 'timeout'],
     examples: ['aw cancel fix-login'],
   }),
   operation({
@@ -243,7 +251,7 @@ export const runOperations = [
     output: run,
     positional: ['id'],
     batch: true,
-    errors: [...absent, ...host, 'run_not_found', 'timeout', 'aborted'],
+    errors: [...workspaceErrors, ...hostErrors, 'run_not_found', 'timeout', 'aborted'],
     examples: ['aw wait fix-login', 'aw wait fix-login --timeout 5m'],
   }),
 ] as const

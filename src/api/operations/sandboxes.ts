@@ -14,7 +14,7 @@ import {
   string,
 } from '../schema.ts'
 import { exitView, wallsView, workspaceView } from '../views.ts'
-import { absent, host, id, refused, walls } from './shared-fields.ts'
+import { hostErrors, id, sandboxErrors, sandboxFields, workspaceErrors } from './shared-fields.ts'
 
 export const sandboxOperations = [
   operation({
@@ -35,7 +35,7 @@ export const sandboxOperations = [
       argv: list(string('An argument'), 'The program and its arguments; no shell', { 'x-cli': 'command' }),
       cwd: optional(string('Where it starts, counted from where the content is (the default); ../output is beside it')),
       env: optional(pairs('Variables for it, besides those of aw env')),
-      ...walls,
+      ...sandboxFields,
       timeout_ms: optional(milliseconds('End it after so long')),
       output_mb: optional(integer('Throw away what it writes beyond this', { minimum: 0 })),
       columns: optional(integer('It gets a terminal of this width', { minimum: 1, maximum: 65_535 })),
@@ -60,9 +60,9 @@ export const sandboxOperations = [
     positional: ['id', 'argv'],
     states: 'exec',
     errors: [
-      ...absent,
-      ...host,
-      ...refused,
+      ...workspaceErrors,
+      ...hostErrors,
+      ...sandboxErrors,
       'file_not_found',
       'sandbox_gone',
       'invalid_input',
@@ -86,12 +86,12 @@ export const sandboxOperations = [
     near: true,
     summary: 'Start a sandbox around a workspace that lives until it is stopped',
     details: 'Commands run in it without starting one each, and what they leave running goes on.',
-    input: object({ id, ...walls }),
+    input: object({ id, ...sandboxFields }),
     output: workspaceView,
     positional: ['id'],
     batch: true,
     states: 'launch',
-    errors: [...absent, ...host, ...refused, 'invalid_input', 'timeout', 'unsupported'],
+    errors: [...workspaceErrors, ...hostErrors, ...sandboxErrors, 'invalid_input', 'timeout', 'unsupported'],
     examples: ['aw start fix-login', 'aw start fix-login --allow github --memory-mb 4096'],
   }),
   operation({
@@ -110,7 +110,7 @@ export const sandboxOperations = [
     positional: ['id'],
     batch: true,
     states: 'stop',
-    errors: [...absent, ...host, 'invalid_state', 'timeout'],
+    errors: [...workspaceErrors, ...hostErrors, 'invalid_state', 'timeout'],
     examples: ['aw stop fix-login'],
   }),
   operation({
@@ -129,7 +129,7 @@ export const sandboxOperations = [
     form: 'stream',
     positional: ['id', 'port'],
     states: 'exec',
-    errors: [...absent, 'invalid_state', 'sandbox_gone', 'unsupported'],
+    errors: [...workspaceErrors, 'invalid_state', 'sandbox_gone', 'unsupported'],
     examples: ['aw connect fix-login 3000'],
   }),
   operation({
@@ -154,7 +154,7 @@ export const sandboxOperations = [
     ),
     positional: ['id', 'env'],
     states: 'env',
-    errors: [...absent, ...host, 'invalid_input', 'invalid_state'],
+    errors: [...workspaceErrors, ...hostErrors, 'invalid_input', 'invalid_state'],
     examples: ['aw env set fix-login CI=1 LANG=C.UTF-8', 'aw env set fix-login --secret API_KEY < key'],
   }),
   operation({
@@ -169,7 +169,7 @@ export const sandboxOperations = [
     output: list(object({ name: string('Name'), secret: boolean('Whether it is given as a file') }), 'What is left'),
     positional: ['id', 'names'],
     states: 'env',
-    errors: [...absent, ...host, 'invalid_input', 'invalid_state'],
+    errors: [...workspaceErrors, ...hostErrors, 'invalid_input', 'invalid_state'],
     examples: ['aw env unset fix-login CI API_KEY'],
   }),
   operation({
@@ -183,7 +183,7 @@ export const sandboxOperations = [
     input: object({ id }),
     output: list(object({ name: string('Name'), secret: boolean('Whether it is given as a file') }), 'Their names'),
     positional: ['id'],
-    errors: [...absent],
+    errors: [...workspaceErrors],
     examples: ['aw env list fix-login'],
   }),
   operation({
@@ -215,7 +215,7 @@ export const sandboxOperations = [
       'Oldest first',
     ),
     positional: ['id'],
-    errors: [...absent],
+    errors: [...workspaceErrors],
     examples: ['aw requests fix-login', 'aw requests fix-login --refused'],
   }),
   operation({
@@ -249,7 +249,7 @@ export const sandboxOperations = [
       'Oldest first',
     ),
     positional: ['id'],
-    errors: [...absent],
+    errors: [...workspaceErrors],
     examples: ['aw history fix-login'],
   }),
 ] as const

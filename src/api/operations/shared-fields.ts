@@ -1,4 +1,4 @@
-import { mostCount } from '../../domain/text/max-values.ts'
+import { maxCount } from '../../domain/text/max-values.ts'
 import { isolations } from '../../domain/sandbox/spec.ts'
 import {
   anything,
@@ -19,9 +19,9 @@ import {
 
 export const id = string('The workspace: TASK/AGENT, TASK (means TASK/main) or its id ws_…')
 
-export const absent = ['workspace_not_found', 'invalid_name'] as const
+export const workspaceErrors = ['workspace_not_found', 'invalid_name'] as const
 
-export const host = [
+export const hostErrors = [
   'workspace_busy',
   'permission_denied',
   'disk_full',
@@ -29,18 +29,18 @@ export const host = [
   'storage_unavailable',
 ] as const
 
-export const risks = {
+export const riskFields = {
   include_active: optional(boolean('Even if processes still work in it')),
   include_leased: optional(boolean('Even if somebody holds a lease on it')),
   force: optional(boolean('Both of the above')),
 }
 
-export const restoring = {
-  ...risks,
+export const restoreFields = {
+  ...riskFields,
   restart: optional(boolean('End what runs in its sandbox, and start the sandbox anew afterwards')),
 }
 
-export const lifetime = optional(
+export const ttlField = optional(
   string('How long it is needed: 12h, 7d; then aw gc may move it to the trash', { 'x-cli': 'duration' }),
 )
 
@@ -74,7 +74,7 @@ const about = 'Start empty (the default), or from a folder or an archive'
 const template = string('Start from a template: NAME, or NAME@VERSION')
 
 /** What something is made from. */
-export const beginning = {
+export const sourceFields = {
   from: optional(either(empty, object(origins), about, { 'x-cli': 'start' })),
   repo: optional(
     string('Start from a commit of a git repository: a url or a path; what is not committed stays behind', {
@@ -94,7 +94,7 @@ const derived = optional(anything('Ignored: it follows from the workspace'))
 /** Null is taken for a field that was left out, as callers of older managers send it. */
 const configuration = {
   max_size_mb: optional(
-    nullable(integer('Largest size of its tree; 0 for no limit', { minimum: 0, maximum: mostCount })),
+    nullable(integer('Largest size of its tree; 0 for no limit', { minimum: 0, maximum: maxCount })),
   ),
   allowed_operations: optional(
     list(string('read, write or execute'), 'What may be done in it: read, write, execute (default: all three)'),
@@ -128,11 +128,11 @@ const configuration = {
 }
 
 /** What a workspace is made with. */
-export const creation = {
+export const creationFields = {
   id: optional(string('Name of the new workspace: TASK/AGENT, or TASK for TASK/main')),
   generate: optional(string('Make up a name from this text, for instance "planning" gives planning-x7k2f9/main')),
   profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
-  ...beginning,
+  ...sourceFields,
   from: optional(
     either(
       empty,
@@ -151,16 +151,16 @@ export const creation = {
     'x-cli': 'json',
   }),
   labels: optional(pairs('Labels to find it by')),
-  ttl: lifetime,
+  ttl: ttlField,
 }
 
-export const sources = ['source_failed', 'template_not_found', 'snapshot_not_found', 'file_not_found'] as const
+export const sourceErrors = ['source_failed', 'template_not_found', 'snapshot_not_found', 'file_not_found'] as const
 
 /** What making something of a source may answer. */
-export const made = ['source_failed', 'invalid_input', 'invalid_name', ...host] as const
+export const creationErrors = ['source_failed', 'invalid_input', 'invalid_name', ...hostErrors] as const
 
 /** What a sandbox is made of. */
-export const walls = {
+export const sandboxFields = {
   isolation: optional(
     choice(
       isolations,
@@ -193,7 +193,7 @@ export const walls = {
   file_size_mb: optional(integer('Largest file that may be written; 0 for no limit', { minimum: 0 })),
 }
 
-export const refused = [
+export const sandboxErrors = [
   'sandbox_unenforceable',
   'invalid_state',
   'shared_not_found',

@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, json, list, nullable, object, optional, string } from '../schema.ts'
-import { madeSnapshot, snapshotView } from '../views.ts'
-import { absent, host, id, restoring } from './shared-fields.ts'
+import { createdSnapshot, snapshotView } from '../views.ts'
+import { hostErrors, id, restoreFields, workspaceErrors } from './shared-fields.ts'
 
 const which = 'its id snap_… or the beginning of it, its label, head, or base (what a fork began as)'
 
@@ -55,10 +55,10 @@ export const snapshotOperations = [
       consistent: optional(boolean('Refuse rather than keep a tree that was written to meanwhile')),
       auto: optional(boolean('Made by a program, not asked for by a person: may make room for later ones')),
     }),
-    output: madeSnapshot,
+    output: createdSnapshot,
     positional: ['id'],
     states: 'snapshot',
-    errors: [...absent, 'invalid_input', 'invalid_state', 'snapshot_limit', ...keeping, ...host],
+    errors: [...workspaceErrors, 'invalid_input', 'invalid_state', 'snapshot_limit', ...keeping, ...hostErrors],
     examples: ['aw snapshot fix-login --label "tests pass"', 'aw snapshot fix-login --key turn-7 --message "$PROMPT"'],
   }),
   operation({
@@ -77,7 +77,7 @@ export const snapshotOperations = [
     }),
     output: list(snapshotView, 'Snapshots, oldest first'),
     positional: ['id'],
-    errors: [...absent],
+    errors: [...workspaceErrors],
     examples: ['aw snapshots fix-login', 'aw snapshots fix-login --sizes --json'],
   }),
   operation({
@@ -99,7 +99,7 @@ export const snapshotOperations = [
     }),
     positional: ['id'],
     states: 'path',
-    errors: [...absent, 'invalid_state', 'storage_unavailable', 'filesystem_error'],
+    errors: [...workspaceErrors, 'invalid_state', 'storage_unavailable', 'filesystem_error'],
     examples: ['aw describe fix-login'],
   }),
   operation({
@@ -136,7 +136,7 @@ export const snapshotOperations = [
     }),
     positional: ['id', 'name'],
     states: 'snapshot',
-    errors: [...absent, 'invalid_input', 'invalid_state', 'snapshot_not_found', 'workspace_busy'],
+    errors: [...workspaceErrors, 'invalid_input', 'invalid_state', 'snapshot_not_found', 'workspace_busy'],
     examples: ['aw branch fix-login', 'aw branch fix-login risky-idea', 'aw branch fix-login old --remove'],
   }),
   operation({
@@ -154,20 +154,20 @@ export const snapshotOperations = [
       snapshot: optional(string(`The snapshot: ${which} (default: head)`)),
       branch: optional(string('Go on with this branch, from its last snapshot')),
       paths: optional(list(string('A path below the workspace'), 'Only these paths, such as work/src')),
-      ...restoring,
+      ...restoreFields,
     }),
     output: restored,
     positional: ['id', 'snapshot'],
     flags: { path: 'paths' },
     states: 'restore',
     errors: [
-      ...absent,
+      ...workspaceErrors,
       'invalid_input',
       'invalid_state',
       'snapshot_not_found',
       'file_not_found',
       'workspace_active',
-      ...host,
+      ...hostErrors,
     ],
     examples: [
       'aw restore fix-login "tests pass"',
@@ -184,11 +184,11 @@ export const snapshotOperations = [
     names: { id: 'workspace' },
     summary: 'Go back to the head, or from an unchanged head to the snapshot before it',
     details: 'What is replaced is kept: aw redo brings it back.',
-    input: object({ id, ...restoring }),
+    input: object({ id, ...restoreFields }),
     output: restored,
     positional: ['id'],
     states: 'restore',
-    errors: [...absent, 'invalid_state', 'nothing_to_undo', 'workspace_active', ...host],
+    errors: [...workspaceErrors, 'invalid_state', 'nothing_to_undo', 'workspace_active', ...hostErrors],
     examples: ['aw undo fix-login'],
   }),
   operation({
@@ -199,11 +199,11 @@ export const snapshotOperations = [
     scope: 'snapshot',
     names: { id: 'workspace' },
     summary: 'Take back the last undo',
-    input: object({ id, ...restoring }),
+    input: object({ id, ...restoreFields }),
     output: restored,
     positional: ['id'],
     states: 'restore',
-    errors: [...absent, 'invalid_state', 'nothing_to_redo', 'workspace_active', ...host],
+    errors: [...workspaceErrors, 'invalid_state', 'nothing_to_redo', 'workspace_active', ...hostErrors],
     examples: ['aw redo fix-login'],
   }),
   operation({
@@ -222,7 +222,7 @@ export const snapshotOperations = [
     }),
     output: snapshotView,
     positional: ['id', 'snapshot', 'label'],
-    errors: [...absent, 'invalid_input', 'snapshot_not_found', 'workspace_busy'],
+    errors: [...workspaceErrors, 'invalid_input', 'snapshot_not_found', 'workspace_busy'],
     examples: ['aw snapshot label fix-login head "before the rewrite"', 'aw snapshot label fix-login head --remove'],
   }),
   operation({
@@ -236,7 +236,7 @@ export const snapshotOperations = [
     input: object({ id, snapshots: list(string('A snapshot'), 'Their ids or labels') }),
     output: object({ removed: list(string('A snapshot'), 'What is gone') }),
     positional: ['id', 'snapshots'],
-    errors: [...absent, 'invalid_state', 'snapshot_not_found', 'workspace_busy', 'filesystem_error'],
+    errors: [...workspaceErrors, 'invalid_state', 'snapshot_not_found', 'workspace_busy', 'filesystem_error'],
     examples: ['aw snapshot remove fix-login snap_…'],
   }),
 ] as const

@@ -2,7 +2,7 @@ import { operation } from '../operation.ts'
 import { boolean, integer, json, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { workspaceView } from '../views.ts'
 import { exportOperation } from './export.ts'
-import { absent, host, made } from './shared-fields.ts'
+import { creationErrors, hostErrors, workspaceErrors } from './shared-fields.ts'
 import { templateOperations } from './templates.ts'
 
 const baseView = object(
@@ -62,7 +62,7 @@ export const sourceOperations = [
     output: workspaceView,
     positional: ['file', 'id'],
     flags: { label: 'labels' },
-    errors: ['workspace_exists', 'limit_reached', 'file_not_found', ...made],
+    errors: ['workspace_exists', 'limit_reached', 'file_not_found', ...creationErrors],
     examples: ['aw import fix-login.aw.tar.zst', 'aw import state.aw.tar.zst fix-login-again'],
   }),
   operation({
@@ -90,7 +90,7 @@ export const sourceOperations = [
     }),
     positional: ['from', 'to'],
     errors: [
-      ...absent,
+      ...workspaceErrors,
       'file_not_found',
       'file_exists',
       'not_a_file',
@@ -106,7 +106,7 @@ export const sourceOperations = [
       'source_failed',
       'quota_exceeded',
       'file_too_large',
-      ...host,
+      ...hostErrors,
     ],
     examples: [
       'aw cp ./data.csv fix-login:work/',
@@ -140,7 +140,7 @@ export const sourceOperations = [
     }),
     output: object({ removed: string('Its name') }),
     positional: ['name'],
-    errors: ['base_not_found', 'base_in_use', ...host],
+    errors: ['base_not_found', 'base_in_use', ...hostErrors],
     examples: ['aw bases remove git-4f1c0e9d'],
   }),
   ...templateOperations,
@@ -159,7 +159,7 @@ export const sourceOperations = [
     }),
     output: sharedView,
     positional: ['name'],
-    errors: ['shared_exists', 'invalid_name', ...host],
+    errors: ['shared_exists', 'invalid_name', ...hostErrors],
     examples: ['aw shared create models', 'aw shared create fixtures --task fix-login'],
   }),
   operation({
@@ -188,7 +188,7 @@ export const sourceOperations = [
     input: object({ name: string('Its name'), purge: optional(boolean('Erase it now')) }),
     output: object({ removed: boolean('Whether it was there'), trash: nullable(string('Its name in the trash')) }),
     positional: ['name'],
-    errors: ['shared_not_found', 'workspace_active', ...host],
+    errors: ['shared_not_found', 'workspace_active', ...hostErrors],
     examples: ['aw shared remove models'],
   }),
   operation({
@@ -204,7 +204,7 @@ export const sourceOperations = [
     }),
     output: sharedView,
     positional: ['trash'],
-    errors: ['shared_not_found', 'shared_exists', 'invalid_name', ...host],
+    errors: ['shared_not_found', 'shared_exists', 'invalid_name', ...hostErrors],
     examples: ['aw shared undelete models', 'aw shared undelete models --as models-2'],
   }),
 ] as const

@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, choice, integer, list, nullable, object, optional, string } from '../schema.ts'
 import { sizeLimitView, workspaceView } from '../views.ts'
-import { absent, id } from './shared-fields.ts'
+import { id, workspaceErrors } from './shared-fields.ts'
 
 const amount = {
   bytes: nullable(integer('Bytes; null if they were not counted')),
@@ -64,7 +64,7 @@ export const spaceOperations = [
     output: workspaceView,
     positional: ['id', 'size'],
     states: 'limit',
-    errors: [...absent, 'invalid_input', 'invalid_state', 'limit_reached', 'workspace_busy'],
+    errors: [...workspaceErrors, 'invalid_input', 'invalid_state', 'limit_reached', 'workspace_busy'],
     examples: ['aw limit fix-login', 'aw limit fix-login 2000', 'aw limit fix-login none'],
   }),
   operation({
@@ -142,7 +142,7 @@ export const spaceOperations = [
       warnings: list(string('What to do something about')),
     }),
     positional: ['ids'],
-    errors: [...absent, 'storage_unavailable'],
+    errors: [...workspaceErrors, 'storage_unavailable'],
     examples: ['aw usage', 'aw usage fix-login --json', 'aw usage --full'],
   }),
 ] as const

@@ -16,7 +16,7 @@ import {
   string,
 } from '../schema.ts'
 import { exitView } from '../views.ts'
-import { beginning, host, made, walls } from './shared-fields.ts'
+import { creationErrors, hostErrors, sandboxFields, sourceFields } from './shared-fields.ts'
 
 const setupView = object(
   {
@@ -53,7 +53,7 @@ const templateView = object(
   'A template',
 )
 
-const { shared: _, agent: __, ...setupWalls } = walls
+const { shared: _, agent: __, ...setupWalls } = sandboxFields
 
 const templateInput = {
   name: string('Its name'),
@@ -62,7 +62,7 @@ const templateInput = {
     pairs('What can be filled in where {{NAME}} stands: NAME=DEFAULT, or NAME= for what must be given'),
   ),
   profile: optional(string('Layout: aw, ipa, repo or session (default: the configured profile)')),
-  ...beginning,
+  ...sourceFields,
   setup: optional(
     list(
       either(
@@ -106,7 +106,7 @@ export const templateOperations = [
     output: templateView,
     positional: ['name'],
     flags: { var: 'variables' },
-    errors: ['template_exists', ...setupErrors, ...made],
+    errors: ['template_exists', ...setupErrors, ...creationErrors],
     examples: [
       'aw template create web-app --from ./starter --var title= --var license=MIT',
       'aw template create green --from-workspace fix-login --at tests-pass',
@@ -127,7 +127,7 @@ export const templateOperations = [
     output: templateView,
     positional: ['name'],
     flags: { var: 'variables' },
-    errors: ['template_not_found', ...setupErrors, ...made],
+    errors: ['template_not_found', ...setupErrors, ...creationErrors],
     examples: ['aw template update web-app', 'aw template update web-app --from ./starter --setup-again'],
   }),
   operation({
@@ -199,7 +199,7 @@ export const templateOperations = [
     input: object({ name: string('NAME, or NAME@VERSION') }),
     output: object({ removed: list(integer('A version'), 'The versions that are gone') }),
     positional: ['name'],
-    errors: ['template_not_found', ...host],
+    errors: ['template_not_found', ...hostErrors],
     examples: ['aw template remove web-app@1'],
   }),
 ] as const

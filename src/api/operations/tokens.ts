@@ -23,7 +23,7 @@ const tokenFields = {
 
 const tokenView = object(tokenFields, 'A token, without its secret')
 
-const madeToken = object(
+const createdToken = object(
   { ...tokenFields, token: string('The secret. It is told this once, and kept nowhere') },
   'A token, with its secret',
 )
@@ -56,7 +56,7 @@ export const tokenOperations = [
       label: optional(string('What it is called', { maxLength: 200 })),
       expires,
     }),
-    output: madeToken,
+    output: createdToken,
     positional: [],
     flags: { scope: 'scopes', workspace: 'workspaces' },
     errors: ['invalid_input', 'invalid_name', 'workspace_not_found', 'log_busy'],
@@ -114,7 +114,7 @@ export const tokenOperations = [
       ),
       expires,
     }),
-    output: madeToken,
+    output: createdToken,
     positional: ['id'],
     errors: ['token_not_found', 'invalid_input', 'log_busy'],
     examples: ['aw token rotate tok_…', 'aw token rotate tok_… --grace 10m'],

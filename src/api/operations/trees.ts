@@ -1,7 +1,7 @@
 import { operation } from '../operation.ts'
 import { boolean, integer, list, nullable, object, optional, pairs, string } from '../schema.ts'
 import { changeView, forkView } from '../views.ts'
-import { absent, host, lifetime } from './shared-fields.ts'
+import { hostErrors, ttlField, workspaceErrors } from './shared-fields.ts'
 
 const side = 'WORKSPACE (as it is now), WORKSPACE@SNAPSHOT (an id, a label, head or base) or a snapshot id'
 
@@ -33,7 +33,7 @@ export const treeOperations = [
     positional: ['from', 'to'],
     flags: { path: 'paths', patch: 'text' },
     errors: [
-      ...absent,
+      ...workspaceErrors,
       'invalid_input',
       'invalid_state',
       'snapshot_not_found',
@@ -64,7 +64,7 @@ export const treeOperations = [
       count: optional(integer('Make so many, numbered', { minimum: 1, maximum: 1000 })),
       at: optional(string('Begin as this snapshot of it instead of as it is now')),
       labels: optional(pairs('Labels of the new workspaces; those of the source if not given')),
-      ttl: lifetime,
+      ttl: ttlField,
       consistent: optional(boolean('Refuse rather than fork a tree that is written to meanwhile')),
     }),
     output: forkView,
@@ -72,7 +72,7 @@ export const treeOperations = [
     flags: { label: 'labels' },
     states: 'fork',
     errors: [
-      ...absent,
+      ...workspaceErrors,
       'workspace_exists',
       'invalid_input',
       'invalid_state',
@@ -80,7 +80,7 @@ export const treeOperations = [
       'quota_exceeded',
       'workspace_active',
       'limit_reached',
-      ...host,
+      ...hostErrors,
     ],
     examples: ['aw fork fix-login try/one try/two', 'aw fork fix-login --count 5 --at "tests pass"'],
   }),
@@ -106,7 +106,7 @@ export const treeOperations = [
       ),
     }),
     positional: ['id'],
-    errors: [...absent, 'snapshot_not_found', 'storage_unavailable'],
+    errors: [...workspaceErrors, 'snapshot_not_found', 'storage_unavailable'],
     examples: ['aw verify fix-login'],
   }),
 ] as const

@@ -2,7 +2,7 @@ import { workspaceStates } from '../../domain/workspace/state.ts'
 import { operation } from '../operation.ts'
 import { boolean, choice, hostPath, integer, list, object, optional, pairs, string } from '../schema.ts'
 import { workspaceView } from '../views.ts'
-import { absent, creation, host, id, risks, sources } from './shared-fields.ts'
+import { creationFields, hostErrors, id, riskFields, sourceErrors, workspaceErrors } from './shared-fields.ts'
 
 export const workspaceOperations = [
   operation({
@@ -14,11 +14,11 @@ export const workspaceOperations = [
     names: { id: 'new', from_workspace: 'workspace' },
     makes: true,
     summary: 'Make a workspace and print its path',
-    input: object(creation),
+    input: object(creationFields),
     output: workspaceView,
     positional: ['id'],
     flags: { label: 'labels', var: 'variables' },
-    errors: ['workspace_exists', 'invalid_name', 'invalid_input', 'limit_reached', ...sources, ...host],
+    errors: ['workspace_exists', 'invalid_name', 'invalid_input', 'limit_reached', ...sourceErrors, ...hostErrors],
     examples: [
       'aw create fix-login/claude',
       'aw create --id task-1/agent-2 --profile ipa --config \'{"max_size_mb":500}\'',
@@ -35,11 +35,11 @@ export const workspaceOperations = [
     scope: 'workspace',
     names: { id: 'new', from_workspace: 'workspace' },
     summary: 'Make a workspace unless it exists; print its path',
-    input: object({ ...creation, id: string('Name of the workspace: TASK/AGENT, or TASK for TASK/main') }),
+    input: object({ ...creationFields, id: string('Name of the workspace: TASK/AGENT, or TASK for TASK/main') }),
     output: workspaceView,
     positional: ['id'],
     flags: { label: 'labels', var: 'variables' },
-    errors: ['invalid_name', 'invalid_input', 'invalid_state', 'limit_reached', ...sources, ...host],
+    errors: ['invalid_name', 'invalid_input', 'invalid_state', 'limit_reached', ...sourceErrors, ...hostErrors],
     examples: ['cd "$(aw ensure fix-login)"'],
   }),
   operation({
@@ -79,7 +79,7 @@ export const workspaceOperations = [
     input: object({ id, sizes: optional(boolean('Measure its tree')) }),
     output: workspaceView,
     positional: ['id'],
-    errors: [...absent],
+    errors: [...workspaceErrors],
     examples: ['aw show fix-login --json'],
   }),
   operation({
@@ -94,7 +94,7 @@ export const workspaceOperations = [
     output: object({ path: string('The directory') }),
     positional: ['id'],
     states: 'path',
-    errors: [...absent, 'invalid_state', 'path_not_visible', 'storage_unavailable'],
+    errors: [...workspaceErrors, 'invalid_state', 'path_not_visible', 'storage_unavailable'],
     examples: ['cd "$(aw path fix-login)"'],
   }),
   operation({
@@ -134,7 +134,7 @@ export const workspaceOperations = [
     }),
     positional: ['id'],
     states: 'path',
-    errors: [...absent, 'invalid_state', 'storage_unavailable'],
+    errors: [...workspaceErrors, 'invalid_state', 'storage_unavailable'],
     examples: ['aw paths fix-login'],
   }),
   operation({
@@ -156,7 +156,7 @@ export const workspaceOperations = [
     output: object({ text: string('The prompt with the paths of this workspace') }),
     positional: ['id', 'text'],
     states: 'path',
-    errors: [...absent, 'invalid_state', 'path_not_visible'],
+    errors: [...workspaceErrors, 'invalid_state', 'path_not_visible'],
     examples: ['aw prompt adapt fix-login < prompt.md'],
   }),
   operation({
@@ -167,11 +167,11 @@ export const workspaceOperations = [
     scope: 'workspace',
     names: { id: 'workspace', to: 'new' },
     summary: 'Give a workspace another name',
-    input: object({ id, to: string('The new name'), ...risks }),
+    input: object({ id, to: string('The new name'), ...riskFields }),
     output: workspaceView,
     positional: ['id', 'to'],
     states: 'rename',
-    errors: [...absent, 'workspace_exists', 'invalid_state', 'workspace_active', ...host],
+    errors: [...workspaceErrors, 'workspace_exists', 'invalid_state', 'workspace_active', ...hostErrors],
     examples: ['aw rename spike fix-login/claude'],
   }),
   operation({
@@ -191,7 +191,7 @@ export const workspaceOperations = [
     positional: ['id'],
     flags: { set: 'labels' },
     states: 'label',
-    errors: [...absent, 'invalid_state', 'limit_reached', 'workspace_busy'],
+    errors: [...workspaceErrors, 'invalid_state', 'limit_reached', 'workspace_busy'],
     examples: ['aw label fix-login --set sprint=12 --remove draft', 'aw label fix-login --set keep=yes'],
   }),
   operation({
@@ -202,11 +202,11 @@ export const workspaceOperations = [
     scope: 'workspace',
     names: { id: 'workspace' },
     summary: 'Start a workspace over; the old tree goes to the trash',
-    input: object({ id, ...risks }),
+    input: object({ id, ...riskFields }),
     output: workspaceView,
     positional: ['id'],
     states: 'reset',
-    errors: [...absent, 'invalid_state', 'workspace_active', 'source_failed', ...host],
+    errors: [...workspaceErrors, 'invalid_state', 'workspace_active', 'source_failed', ...hostErrors],
     examples: ['aw reset fix-login'],
   }),
   operation({
@@ -219,7 +219,7 @@ export const workspaceOperations = [
     summary: 'Move a workspace to the trash (aw undelete brings it back)',
     input: object({
       id,
-      ...risks,
+      ...riskFields,
       if_exists: optional(boolean('Do nothing if there is no such workspace')),
       reason: optional(choice(['agent_completed', 'pod_shutdown', 'user'], 'Why (default: user)')),
       purge: optional(boolean('Erase it at once instead of keeping it in the trash')),
@@ -228,7 +228,7 @@ export const workspaceOperations = [
     positional: ['id'],
     batch: true,
     states: 'destroy',
-    errors: [...absent, 'invalid_state', 'workspace_active', 'cleanup_failed', ...host],
+    errors: [...workspaceErrors, 'invalid_state', 'workspace_active', 'cleanup_failed', ...hostErrors],
     examples: ['aw destroy fix-login', 'aw destroy --id task-1/agent-2 --force'],
   }),
   operation({
@@ -249,7 +249,7 @@ export const workspaceOperations = [
     positional: ['id'],
     batch: true,
     states: 'undelete',
-    errors: [...absent, 'workspace_exists', 'invalid_state', 'limit_reached', ...host],
+    errors: [...workspaceErrors, 'workspace_exists', 'invalid_state', 'limit_reached', ...hostErrors],
     examples: ['aw undelete fix-login', 'aw undelete fix-login --as fix-login/second'],
   }),
   operation({
@@ -269,7 +269,7 @@ export const workspaceOperations = [
     positional: ['id'],
     batch: true,
     states: 'purge',
-    errors: [...absent, 'invalid_state', ...host],
+    errors: [...workspaceErrors, 'invalid_state', ...hostErrors],
     examples: ['aw purge fix-login'],
   }),
 ] as const

@@ -1,6 +1,13 @@
 import type { Table } from '../../api/table.ts'
 import { cases, positionCases, quote, valueCases } from './cases.ts'
-import { anywhere, completionModel, knownNames, nextWords, running, type CommandModel } from './model.ts'
+import {
+  completionModel,
+  globalFlagsModel,
+  knownNames,
+  nextWords,
+  programCommands,
+  type CommandModel,
+} from './model.ts'
 
 export function bashScript(table: Table): string {
   const commands = completionModel(table)
@@ -18,14 +25,14 @@ ${cases([...nextWords(commands)].map(([prefix, words]) => [prefix, words.map(({ 
 _aw_flags() {
   case "$1" in
 ${cases(commands.map((command) => [command.name, spellings(command)]))}
-    *) REPLY=${quote(spellings(anywhere()))} ;;
+    *) REPLY=${quote(spellings(globalFlagsModel()))} ;;
   esac
 }
 
 # What a flag takes; fails if it takes no value.
 _aw_value() {
   case "$1 $2" in
-${valueCases(commands, anywhere())}
+${valueCases(commands, globalFlagsModel())}
     *) return 1 ;;
   esac
 }
@@ -41,7 +48,7 @@ ${positionCases(commands)}
 # Whether a command runs a program, whose words are its own.
 _aw_runs() {
   case "$1" in
-    ${running(commands).map(quote).join(' | ')}) return 0 ;;
+    ${programCommands(commands).map(quote).join(' | ')}) return 0 ;;
     *) return 1 ;;
   esac
 }

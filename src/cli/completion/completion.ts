@@ -2,7 +2,7 @@ import type { Outputs, Table } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import type { CallContext, Manager } from '../../ports/manager.ts'
-import { placeOf } from '../connect.ts'
+import { connectOptions } from '../connect.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { bashScript } from './bash.ts'
@@ -27,7 +27,7 @@ export async function completionCommand(args: readonly string[], _globals: Globa
 /** What the scripts call for names. A shell that waits for the Tab key has no use for an error. */
 export async function namesCommand(args: readonly string[], globals: Globals, io: Io): Promise<number> {
   try {
-    await using manager = await io.connect(placeOf(globals, io))
+    await using manager = await io.connect(connectOptions(globals, io))
     const names = await namesOf(manager, args[0] ?? 'live', args[1] ?? '', { signal: io.signal })
     if (names.length > 0) await io.stdout.write(`${[...new Set(names)].join('\n')}\n`)
   } catch {

@@ -1,6 +1,6 @@
 import type { Table } from '../../api/table.ts'
 import { positionsAfter } from './cases.ts'
-import { completionModel, nextWords, running, type CommandModel, type FlagModel, type Values } from './model.ts'
+import { completionModel, nextWords, programCommands, type CommandModel, type FlagModel, type Values } from './model.ts'
 
 export function fishScript(table: Table): string {
   const commands = completionModel(table)
@@ -13,7 +13,7 @@ export function fishScript(table: Table): string {
 
 set -g __aw_commands ${[...prefixes].map(quote).join(' ')}
 set -g __aw_valued ${valued.join(' ')}
-set -g __aw_running ${running(commands).map(quote).join(' ')}
+set -g __aw_running ${programCommands(commands).map(quote).join(' ')}
 
 # The words of the command so far, how many arguments follow them, and which workspace it is about.
 function __aw_state

@@ -52,7 +52,7 @@ export interface CommandModel {
 }
 
 /** Before any command is named: the global flags. */
-export const anywhere = (): CommandModel => ({ name: '', about: '', flags: globals, positions: [] })
+export const globalFlagsModel = (): CommandModel => ({ name: '', about: '', flags: globals, positions: [] })
 
 /** Everything the three scripts need, worked out once from the table. */
 export function completionModel(table: Table): readonly CommandModel[] {
@@ -168,7 +168,7 @@ const helpWords = (table: Table): string[] => [
 ]
 
 /** The commands that run a program: what follows that is not ours to complete. */
-export const running = (commands: readonly CommandModel[]): string[] =>
+export const programCommands = (commands: readonly CommandModel[]): string[] =>
   commands.flatMap(({ name, runs }) => (runs === true ? [name] : []))
 
 /** The words that may follow a prefix: `` → create, fs, …; `fs` → read, write, … */

@@ -1,6 +1,13 @@
 import type { Table } from '../../api/table.ts'
 import { positionCases, quote, valueCases } from './cases.ts'
-import { anywhere, completionModel, knownNames, nextWords, running, type CommandModel } from './model.ts'
+import {
+  completionModel,
+  globalFlagsModel,
+  knownNames,
+  nextWords,
+  programCommands,
+  type CommandModel,
+} from './model.ts'
 
 export function zshScript(table: Table): string {
   const commands = completionModel(table)
@@ -22,13 +29,13 @@ ${lists(words)}
 _aw_flags() {
   case "$1" in
 ${lists(commands.map((command) => [command.name, described(command)]))}
-    *) reply=(${described(anywhere()).map(quote).join(' ')}) ;;
+    *) reply=(${described(globalFlagsModel()).map(quote).join(' ')}) ;;
   esac
 }
 
 _aw_value() {
   case "$1 $2" in
-${valueCases(commands, anywhere())}
+${valueCases(commands, globalFlagsModel())}
     *) return 1 ;;
   esac
 }
@@ -42,7 +49,7 @@ ${positionCases(commands)}
 
 _aw_runs() {
   case "$1" in
-    ${running(commands).map(quote).join('|')}) return 0 ;;
+    ${programCommands(commands).map(quote).join('|')}) return 0 ;;
     *) return 1 ;;
   esac
 }

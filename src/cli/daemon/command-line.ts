@@ -1,14 +1,14 @@
 import { operations } from '../../api/table.ts'
 import type { CommandLine, TypedCommand, TypedOutput } from '../../daemon/main.ts'
 import { AwError } from '../../domain/errors.ts'
-import { bringsSettings, underLease } from '../connect.ts'
+import { hasSettingVariables, withLease } from '../connect.ts'
 import { ClosedOutput, type Io, type Output } from '../io.ts'
 import type { Run } from '../run.ts'
-import { isServed } from '../runs-in-daemon.ts'
+import { canRunInDaemon } from '../runs-in-daemon.ts'
 
 /** The command line as a daemon runs it for `aw-call`: words go in, and what they show comes out. */
 export const commandLine = (run: Run): CommandLine => ({
-  serves: (args, env) => isServed(args) && !bringsSettings(env),
+  serves: (args, env) => canRunInDaemon(args) && !hasSettingVariables(env),
   run: (command) => run(command.args, ioOf(command)),
 })
 
@@ -27,7 +27,7 @@ function ioOf({ cwd, env, size, stdout, stderr, manager, signal }: TypedCommand)
     now: () => Date.now(),
     signal,
     takeSignals: () => ({ [Symbol.dispose]: () => undefined }),
-    connect: async ({ lease }) => (lease === undefined ? manager : underLease(manager, lease)),
+    connect: async ({ lease }) => (lease === undefined ? manager : withLease(manager, lease)),
     table: operations,
   }
 }

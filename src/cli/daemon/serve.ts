@@ -5,10 +5,10 @@ import type { Daemon } from '../../daemon/main.ts'
 import type { DaemonFacts } from '../../domain/daemon.ts'
 import type { BuiltinCommand } from '../builtins.ts'
 import { paint, wantsColor } from '../output/color.ts'
-import { placeOf } from '../connect.ts'
+import { connectOptions } from '../connect.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
-import { loadPart } from '../lazy-bundle.ts'
+import { loadBundle } from '../lazy-bundle.ts'
 import type { Run } from '../run.ts'
 import { visible } from '../../domain/text/visible.ts'
 import { commandLine } from './command-line.ts'
@@ -24,19 +24,19 @@ export const serveCommand =
     if (verbs.length > 1)
       throw new AwError('invalid_input', `--${verbs.join(' and --')} do not go together`, { hint: 'See aw help serve' })
     const listen = given('listen')
-    if (verbs[0] === 'detach') return detached(listen, globals, io)
-    if (verbs[0] === 'stop') return stopped(globals, io)
-    if (verbs[0] === 'status') return told(globals, io)
+    if (verbs[0] === 'detach') return startDetached(listen, globals, io)
+    if (verbs[0] === 'stop') return stopServing(globals, io)
+    if (verbs[0] === 'status') return printStatus(globals, io)
     return serve(run, listen, globals, io)
   }
 
 async function serve(run: Run, listen: string | undefined, globals: Globals, io: Io): Promise<number> {
-  const { startDaemon, daemonLog, reportLines } = loadPart('daemon')
+  const { startDaemon, daemonLog, reportLines } = loadBundle('daemon')
   if (!globals.quiet && io.stderr.isTerminal) await io.stderr.write('looking at this machine and at what was left …\n')
   const form = io.stderr.isTerminal && !globals.json ? 'words' : 'json'
   const log = globals.quiet ? () => undefined : daemonLog({ to: process.stderr, form })
   const daemon = await startDaemon({
-    ...placeOf(globals, io),
+    ...connectOptions(globals, io),
     listen,
     signal: io.signal,
     commandLine: commandLine(run),
@@ -98,8 +98,8 @@ function suggestions(home: string, url: string | undefined, env: Io['env']): str
   return [['create', ...source], ['list'], ['tour'], ...token].map((args) => commandText([...aw, ...at, ...args]))
 }
 
-async function detached(listen: string | undefined, globals: Globals, io: Io): Promise<number> {
-  const place = placeOf(globals, io)
+async function startDetached(listen: string | undefined, globals: Globals, io: Io): Promise<number> {
+  const place = connectOptions(globals, io)
   const args = [
     ...(place.home === undefined ? [] : ['--home', place.home]),
     ...(place.configFile === undefined ? [] : ['--config-file', place.configFile]),
@@ -108,15 +108,15 @@ async function detached(listen: string | undefined, globals: Globals, io: Io): P
     'serve',
     ...(listen === undefined ? [] : ['--listen', listen]),
   ]
-  const found = await loadPart('daemon').detach(place, args, io.signal)
+  const found = await loadBundle('daemon').detach(place, args, io.signal)
   await io.stdout.write(
     globals.json ? `${JSON.stringify(found)}\n` : `${foundText(found)}\nEnd it with: aw serve --stop\n`,
   )
   return 0
 }
 
-async function told(globals: Globals, io: Io): Promise<number> {
-  const found = await loadPart('daemon').findDaemon(placeOf(globals, io))
+async function printStatus(globals: Globals, io: Io): Promise<number> {
+  const found = await loadBundle('daemon').findDaemon(connectOptions(globals, io))
   if (globals.json) await io.stdout.write(`${JSON.stringify({ running: found !== undefined, ...found })}\n`)
   else
     await io.stdout.write(
@@ -125,8 +125,8 @@ async function told(globals: Globals, io: Io): Promise<number> {
   return found === undefined ? 3 : 0
 }
 
-async function stopped(globals: Globals, io: Io): Promise<number> {
-  const wasThere = await loadPart('daemon').stopDaemon(placeOf(globals, io), io.signal)
+async function stopServing(globals: Globals, io: Io): Promise<number> {
+  const wasThere = await loadBundle('daemon').stopDaemon(connectOptions(globals, io), io.signal)
   if (globals.json) await io.stdout.write(`${JSON.stringify({ stopped: wasThere })}\n`)
   else if (!globals.quiet) await io.stdout.write(wasThere ? 'The daemon has ended\n' : 'No daemon serves this home\n')
   return 0

@@ -1,5 +1,5 @@
 import { AwError } from '../../domain/errors.ts'
-import { checkedObject, odd, only } from '../user-file/json-object.ts'
+import { checkedObject, invalidConfig, uniqueMember } from '../user-file/json-object.ts'
 import {
   memberOf,
   readJson,
@@ -78,13 +78,14 @@ interface Found {
 }
 
 function hooksOf(file: string, root: JsonNode, event: Event): Found[] {
-  const hooks = only(file, root, 'hooks', 'hooks')
-  const array = hooks === undefined ? undefined : only(file, hooks, event, 'hooks')
+  const hooks = uniqueMember(file, root, 'hooks', 'hooks')
+  const array = hooks === undefined ? undefined : uniqueMember(file, hooks, event, 'hooks')
   if (array === undefined) return []
-  if (!Array.isArray(array.value)) throw odd(file, `hooks.${event} is not a list`)
+  if (!Array.isArray(array.value)) throw invalidConfig(file, `hooks.${event} is not a list`)
   return array.items.flatMap((entry, index) => {
     const list = memberOf(entry, 'hooks')
-    if (list === undefined || !Array.isArray(list.value)) throw odd(file, `hooks.${event} has an entry without hooks`)
+    if (list === undefined || !Array.isArray(list.value))
+      throw invalidConfig(file, `hooks.${event} has an entry without hooks`)
     return list.items.map((hook, at) => ({ hook, list, at, array, index }))
   })
 }

@@ -4,20 +4,20 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import { generateSegment, sanitizeSegment } from '../../domain/names.ts'
 import type { Manager } from '../../ports/manager.ts'
 import type { Io } from '../io.ts'
-import { realPath, workspaceAround, type View } from './find-workspace.ts'
+import { realPath, workspaceContaining, type View } from './find-workspace.ts'
 import type { Payload } from './payload.ts'
 
 type Asked = Extract<Payload, { event: 'WorktreeCreate' }>
 
 /** With it, the hook knows what it has made. */
-export const mark = 'claude.worktree'
+export const worktreeLabel = 'claude.worktree'
 
 /**
  * Makes a workspace of the whole state of the folder in which Claude Code stands, and prints where it is, and nothing
  * else. What could not be made whole, or told, goes: nobody would know of it.
  */
 export async function createWorktree(manager: Manager, asked: Asked, io: Io): Promise<void> {
-  const around = await workspaceAround(manager, asked.cwd)
+  const around = await workspaceContaining(manager, asked.cwd)
   const made =
     around === undefined ? await fromFolder(manager, asked, io) : await fromWorkspace(manager, asked, around, io)
   try {
@@ -83,7 +83,7 @@ async function createNamed(manager: Manager, asked: Asked, { task, ...beginning 
 }
 
 const labelsOf = ({ name, session, cwd }: Asked): Record<string, string> => ({
-  [mark]: labelText(name),
+  [worktreeLabel]: labelText(name),
   ...(session !== '' && { 'claude.session': labelText(session) }),
   'claude.cwd': labelText(cwd),
 })

@@ -10,7 +10,7 @@ import type { Manager } from '../../ports/manager.ts'
 export type View = Outputs['show']
 
 /** The live one that a directory is in, or is. */
-export async function workspaceAround(manager: Manager, directory: string): Promise<View | undefined> {
+export async function workspaceContaining(manager: Manager, directory: string): Promise<View | undefined> {
   const real = realPath(directory)
   if (real === undefined) return undefined
   for (const above of upward(real)) {
@@ -22,7 +22,7 @@ export async function workspaceAround(manager: Manager, directory: string): Prom
 }
 
 /** Of a path where nothing is any more: the one whose tree was there. */
-export async function workspaceOnceAt(manager: Manager, path: string): Promise<View | undefined> {
+export async function workspaceFormerlyAt(manager: Manager, path: string): Promise<View | undefined> {
   for (const above of upward(path)) {
     const found = await shown(manager, basename(above))
     if (found !== undefined) return found
@@ -31,7 +31,7 @@ export async function workspaceOnceAt(manager: Manager, path: string): Promise<V
   return all.findLast((workspace) => workspace.path === path)
 }
 
-export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+export const pathExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** Undefined if there is nothing, or nothing that may be looked at. */
 export function realPath(path: string): string | undefined {

@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
 import type { BuiltinCommand } from '../builtins.ts'
-import { placeOf } from '../connect.ts'
+import { connectOptions } from '../connect.ts'
 import { reportError } from '../errors.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
@@ -26,7 +26,7 @@ export const hookCommand: BuiltinCommand = async (args, globals, io, { fields })
 async function claudeHook(globals: Globals, io: Io): Promise<number> {
   try {
     const payload = await readPayload(io)
-    await using manager = await io.connect(placeOf(globals, io))
+    await using manager = await io.connect(connectOptions(globals, io))
     if (payload.event === 'WorktreeCreate') {
       const { createWorktree } = await import('./create.ts')
       await createWorktree(manager, payload, io)

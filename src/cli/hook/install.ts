@@ -6,7 +6,7 @@ import type { Arguments } from '../input/arguments.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { changeUserFile } from '../user-file/change.ts'
-import { ownCommand, sharedCommand } from '../user-file/self-command.ts'
+import { selfCommand, sharedCommand } from '../user-file/self-command.ts'
 import { commandsIn, withHooks, withoutHooks } from './claude-settings.ts'
 
 const scopes = ['user', 'project', 'local'] as const
@@ -87,7 +87,7 @@ async function assertNowhereElse(scope: Scope, target: UserFile, globals: Global
  * that waits for us in the worktree would look like somebody who still works there.
  */
 function commandLine(scope: Scope, globals: Globals, io: Io): string {
-  const program = scope === 'project' ? sharedCommand(globals, io) : ownCommand(globals, io)
+  const program = scope === 'project' ? sharedCommand(globals, io) : selfCommand(globals, io)
   return ['exec', ...[...program, 'hook', 'claude'].map(quoted)].join(' ')
 }
 

@@ -20,16 +20,16 @@ export type Payload =
       readonly path: string
     }
 
-const mostBytes = 1024 * 1024
-const patienceMs = 60_000
+const maxBytes = 1024 * 1024
+const timeoutMs = 60_000
 
 export async function readPayload(io: Io): Promise<Payload> {
   if (io.stdinIsTerminal)
     throw wrong('aw hook claude is run by Claude Code, which tells it on standard input what to do', {
       hint: 'Set it up with: aw hook install claude',
     })
-  const bytes = await io.stdin(AbortSignal.any([io.signal, AbortSignal.timeout(patienceMs)]))
-  if (bytes.length > mostBytes) throw wrong(`Standard input has more than ${mostBytes} bytes`)
+  const bytes = await io.stdin(AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)]))
+  if (bytes.length > maxBytes) throw wrong(`Standard input has more than ${maxBytes} bytes`)
   return payloadOf(parsed(bytes))
 }
 

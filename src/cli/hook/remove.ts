@@ -1,8 +1,8 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import type { Io } from '../io.ts'
-import { mark } from './create.ts'
-import { isThere, realPath, workspaceAround, workspaceOnceAt, type View } from './find-workspace.ts'
+import { worktreeLabel } from './create.ts'
+import { pathExists, realPath, workspaceContaining, workspaceFormerlyAt, type View } from './find-workspace.ts'
 
 /**
  * Moves what the create hook has made to the trash, with all that was not pushed or committed. Everything else stays as
@@ -11,9 +11,9 @@ import { isThere, realPath, workspaceAround, workspaceOnceAt, type View } from '
  */
 export async function removeWorktree(manager: Manager, path: string, io: Io): Promise<void> {
   await finishInterrupted(manager, path, io)
-  if (!isThere(path)) return tellGone(manager, path, io)
-  const found = await workspaceAround(manager, path)
-  if (found === undefined || found.labels[mark] === undefined || !(await isContent(manager, found, path)))
+  if (!pathExists(path)) return reportAlreadyGone(manager, path, io)
+  const found = await workspaceContaining(manager, path)
+  if (found === undefined || found.labels[worktreeLabel] === undefined || !(await isContent(manager, found, path)))
     throw new AwError('permission_denied', `${path} was not made by aw hook claude, so it is left as it is`, {
       hint: 'Remove it by hand if you are sure that nothing in it is needed',
       data: { path },
@@ -43,7 +43,7 @@ async function isContent(manager: Manager, { id }: View, path: string): Promise<
 
 /** What one that was killed in the middle of this has begun is brought to its end; one that lives is left to itself. */
 async function finishInterrupted(manager: Manager, path: string, { signal }: Io): Promise<void> {
-  const once = await workspaceOnceAt(manager, path)
+  const once = await workspaceFormerlyAt(manager, path)
   if (once === undefined || once.operation === null) return
   await manager.call('recover', { id: once.id }, { signal }).catch((error: unknown) => {
     if (toAwError(error).code !== 'workspace_busy') throw error
@@ -51,8 +51,8 @@ async function finishInterrupted(manager: Manager, path: string, { signal }: Io)
 }
 
 /** Nothing to do; where it is now is worth a word. */
-async function tellGone(manager: Manager, path: string, io: Io): Promise<void> {
-  const once = await workspaceOnceAt(manager, path)
+async function reportAlreadyGone(manager: Manager, path: string, io: Io): Promise<void> {
+  const once = await workspaceFormerlyAt(manager, path)
   if (once?.state === 'trashed')
     await io.stderr.write(`aw: ${once.workspace_id} is in the trash already; see aw undelete ${once.id}\n`)
 }

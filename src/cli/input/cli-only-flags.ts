@@ -21,8 +21,8 @@ const letters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   logs: { follow: 'f', tail: 'n' },
 }
 
-export const ownFields = (operation: string | undefined): Readonly<Record<string, JsonSchema>> =>
+export const cliOnlyFields = (operation: string | undefined): Readonly<Record<string, JsonSchema>> =>
   fields[operation ?? ''] ?? {}
 
-export const shorts = (operation: string | undefined): Readonly<Record<string, string>> =>
+export const shortFlags = (operation: string | undefined): Readonly<Record<string, string>> =>
   letters[operation ?? ''] ?? {}

@@ -1,6 +1,6 @@
 import type { Operation } from '../../api/operation.ts'
 import type { JsonSchema } from '../../api/schema.ts'
-import { ownFields, shorts } from './cli-only-flags.ts'
+import { cliOnlyFields, shortFlags } from './cli-only-flags.ts'
 
 /** A field of an operation's input as the command line offers it. */
 export interface Flag {
@@ -21,7 +21,7 @@ export interface Flag {
 export type Flagged = Pick<Operation, 'name' | 'input' | 'flags'>
 
 export function flagsOf(operation: Omit<Flagged, 'name'> & { readonly name?: string }): readonly Flag[] {
-  const fields = { ...operation.input.properties, ...ownFields(operation.name) }
+  const fields = { ...operation.input.properties, ...cliOnlyFields(operation.name) }
   const offered = Object.entries(fields).filter(([, schema]) => schema['x-cli'] !== 'secret')
   return offered.map(([field, schema]) => {
     const others = Object.entries(operation.flags ?? {}).filter(([, target]) => target === field)
@@ -30,7 +30,7 @@ export function flagsOf(operation: Omit<Flagged, 'name'> & { readonly name?: str
     return {
       name: names[0] ?? '',
       names,
-      short: shorts(operation.name)[field],
+      short: shortFlags(operation.name)[field],
       field,
       schema,
       required: operation.input.required?.includes(field) ?? false,

@@ -4,7 +4,7 @@ import type { Io } from '../io.ts'
 const keys = { interrupt: 3, end: 4, backspace: 8, lineFeed: 10, enter: 13, delete: 127 } as const
 
 /** Asks for a line on the terminal without showing what is typed. */
-export async function hiddenLine(question: string, io: Io): Promise<string> {
+export async function readHiddenLine(question: string, io: Io): Promise<string> {
   using _ = await io.terminal.raw()
   await io.stderr.write(question)
   const typed: number[] = []

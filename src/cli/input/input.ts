@@ -9,7 +9,7 @@ import { errnoName } from '../../domain/errno.ts'
 import { AwError } from '../../domain/errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { missing, type Arguments } from './arguments.ts'
-import { commandsOf, otherWords } from '../command.ts'
+import { commandsOf, commandSuggestions } from '../command.ts'
 import { commandField, readsStdin, repeatedAt, usage, type Flag } from './flags.ts'
 import { splitPair } from './globals.ts'
 import type { Io } from '../io.ts'
@@ -208,12 +208,12 @@ function readJson(text: string, label: string, cwd: string): unknown {
 }
 
 /** Before standard input is read: it may be a person who has to type it. */
-export async function tellOfTerminal(io: Io): Promise<void> {
+export async function promptForStdin(io: Io): Promise<void> {
   if (io.stdinIsTerminal) await io.stderr.write('Reading from the terminal; end with Ctrl-D on a line of its own\n')
 }
 
 async function fromStdin(flag: Flag, io: Io): Promise<unknown> {
-  await tellOfTerminal(io)
+  await promptForStdin(io)
   const bytes = await io.stdin(io.signal)
   return flag.schema.contentEncoding === 'base64' ? bytes : new TextDecoder().decode(bytes)
 }
@@ -224,8 +224,8 @@ async function secretOf({ input }: Operation, name: string, io: Io): Promise<Inp
   const field = fields.find(([, schema]) => schema['x-cli'] === 'secret')?.[0]
   if (field === undefined) return {}
   if (!io.stdinIsTerminal) return { [field]: new TextDecoder().decode(await io.stdin(io.signal)) }
-  const { hiddenLine } = await import('./hidden-line.ts')
-  return { [field]: await hiddenLine(`Value of ${name} (not shown): `, io) }
+  const { readHiddenLine } = await import('./hidden-line.ts')
+  return { [field]: await readHiddenLine(`Value of ${name} (not shown): `, io) }
 }
 
 /** `aw env set x API_KEY`: the value was forgotten, or is not meant for the eyes of others. */
@@ -253,7 +253,7 @@ function unexpected(operation: Operation, word: string, first: string, table: Ta
     })
   const longer = commandsOf(operation.name, table).map(({ name }) => name.slice(operation.name.length + 1))
   const near = nearest(first, longer)
-  const close = otherWords[`${operation.name} ${first}`] ?? (near && `${operation.name} ${near}`)
+  const close = commandSuggestions[`${operation.name} ${first}`] ?? (near && `${operation.name} ${near}`)
   return new AwError('invalid_input', `${operation.name} does not know what to do with ${JSON.stringify(word)}`, {
     hint: close === undefined ? `Usage: ${usage(operation)}` : `Did you mean aw ${close}?`,
     data: { argument: word },

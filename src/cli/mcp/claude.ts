@@ -1,6 +1,6 @@
-import { checkedObject, odd, only } from '../user-file/json-object.ts'
+import { checkedObject, invalidConfig, uniqueMember } from '../user-file/json-object.ts'
 import { readJson, withMember, withoutMember, withValue, type JsonNode } from '../user-file/json-text.ts'
-import { isOurs, serverName, taken, type Configuration } from './server-entry.ts'
+import { isOurs, serverName, serverNameTaken, type Configuration } from './server-entry.ts'
 
 const list = 'mcpServers'
 
@@ -12,7 +12,7 @@ export const claudeConfiguration: Configuration = {
     const { root, servers, ours } = found(file, before)
     if (servers === undefined) return withMember(before, root, list, { [serverName]: { type: 'stdio', command, args } })
     if (ours === undefined) return withMember(before, servers, serverName, { type: 'stdio', command, args })
-    if (!isOurs(ours.value, entry)) throw taken(file)
+    if (!isOurs(ours.value, entry)) throw serverNameTaken(file)
     const was = ours.value as Readonly<Record<string, unknown>>
     const same = was['command'] === command && JSON.stringify(was['args']) === JSON.stringify(args)
     return same ? before : withValue(before, ours, { ...was, command, args })
@@ -31,10 +31,10 @@ function found(
   text: string,
 ): { root: JsonNode; servers: JsonNode | undefined; ours: JsonNode | undefined } {
   const root = readJson(text)
-  const servers = only(file, root, list, 'it')
+  const servers = uniqueMember(file, root, list, 'it')
   if (servers === undefined) return { root, servers, ours: undefined }
-  const ours = only(file, servers, serverName, list)
+  const ours = uniqueMember(file, servers, serverName, list)
   if (ours !== undefined && (typeof ours.value !== 'object' || ours.value === null))
-    throw odd(file, `${list}.${serverName} is not an object`)
+    throw invalidConfig(file, `${list}.${serverName} is not an object`)
   return { root, servers, ours }
 }

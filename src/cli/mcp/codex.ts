@@ -1,6 +1,6 @@
 import { parse, type TomlTable } from 'smol-toml'
-import { odd } from '../user-file/json-object.ts'
-import { isOurs, serverName, taken, type Configuration, type ServerEntry } from './server-entry.ts'
+import { invalidConfig } from '../user-file/json-object.ts'
+import { isOurs, serverName, serverNameTaken, type Configuration, type ServerEntry } from './server-entry.ts'
 
 const list = 'mcp_servers'
 
@@ -12,7 +12,7 @@ export const codexConfiguration: Configuration = {
   with(file, text, entry) {
     const was = serverIn(read(file, text))
     if (was === undefined) return proved(file, text, text + joint(text) + sectionOf(entry, endOf(text)), entry)
-    if (!isOurs(was, entry)) throw taken(file)
+    if (!isOurs(was, entry)) throw serverNameTaken(file)
     const wanted = { ...was, command: entry.command, args: entry.args }
     if (JSON.stringify(was) === JSON.stringify(wanted)) return text
     return proved(file, text, withKeys(text, entry), wanted)
@@ -27,7 +27,7 @@ function read(file: string, text: string): TomlTable {
   try {
     return parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
-    throw odd(file, String(error))
+    throw invalidConfig(file, String(error))
   }
 }
 
@@ -38,7 +38,7 @@ function proved(file: string, before: string, after: string, wanted: object | un
   const now = read(file, after)
   const isSame = restOf(read(file, before)) === restOf(now)
   if (isSame && JSON.stringify(serverIn(now)) === JSON.stringify(wanted)) return after
-  throw odd(file, `${list}.${serverName} is written in a way that only its author can change`)
+  throw invalidConfig(file, `${list}.${serverName} is written in a way that only its author can change`)
 }
 
 /** All but our part, to be compared. */

@@ -6,7 +6,7 @@ import type { Arguments } from '../input/arguments.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 import { changeUserFile } from '../user-file/change.ts'
-import { ownCommand, sharedCommand } from '../user-file/self-command.ts'
+import { selfCommand, sharedCommand } from '../user-file/self-command.ts'
 import { claudeConfiguration } from './claude.ts'
 import { codexConfiguration } from './codex.ts'
 import { serverName, type Configuration, type ServerEntry } from './server-entry.ts'
@@ -78,7 +78,7 @@ async function fileOf(client: Client, scope: Scope, io: Io): Promise<UserFile> {
 
 /** A configuration that is shared names the command as everybody has it. */
 function entryOf(scope: Scope, workspace: string | undefined, globals: Globals, io: Io): ServerEntry {
-  const [command = '', ...args] = scope === 'project' ? sharedCommand(globals, io) : ownCommand(globals, io)
+  const [command = '', ...args] = scope === 'project' ? sharedCommand(globals, io) : selfCommand(globals, io)
   return { command, args: [...args, 'mcp', ...(workspace === undefined ? [] : ['--workspace', workspace])] }
 }
 

@@ -3,11 +3,11 @@ import { AwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { version } from '../../version.ts'
 import type { BuiltinCommand } from '../builtins.ts'
-import { placeOf } from '../connect.ts'
+import { connectOptions } from '../connect.ts'
 import type { Globals } from '../input/globals.ts'
 import { ClosedOutput, type Io } from '../io.ts'
 import { visible } from '../../domain/text/visible.ts'
-import { loadPart } from '../lazy-bundle.ts'
+import { loadBundle } from '../lazy-bundle.ts'
 
 /** `aw mcp`, and what writes it into the configuration of its clients. */
 export const mcpCommand: BuiltinCommand = async (args, globals, io, { fields }) => {
@@ -30,9 +30,9 @@ async function serve(workspace: string | undefined, globals: Globals, io: Io): P
     throw new AwError('invalid_input', 'aw mcp is run by an agent, which speaks to it on standard input', {
       hint: 'Set it up with: aw mcp install claude, or codex',
     })
-  await using manager = await io.connect({ ...placeOf(globals, io), longLived: true })
+  await using manager = await io.connect({ ...connectOptions(globals, io), longLived: true })
   const own = workspace === undefined ? {} : { workspace: await idOf(manager, workspace, io.signal) }
-  await loadPart('mcp').serveStdio(manager, {
+  await loadBundle('mcp').serveStdio(manager, {
     ...own,
     version: version(),
     signal: io.signal,

@@ -16,7 +16,7 @@ export function isOurs(found: unknown, own: ServerEntry): boolean {
   return [command, ...(args as unknown[])].some((word) => /(?:^|\/)(?:aw|aw\.cjs|main\.ts)$/.test(String(word)))
 }
 
-export const taken = (file: string): AwError =>
+export const serverNameTaken = (file: string): AwError =>
   new AwError('invalid_config', `${file} has another server called ${serverName} already`, {
     hint: 'Remove or rename that one first, then run this again',
     data: { file },

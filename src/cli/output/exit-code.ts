@@ -1,19 +1,19 @@
-import { codeOfRun } from '../runs/exit-code.ts'
+import { exitCodeOfRun } from '../runs/exit-code.ts'
 import { errorTable, type ErrorCode } from '../../domain/errors.ts'
 
 /** The exit code of an operation that worked: some answers are themselves a verdict. */
-export function exitCodeOf(name: string, output: unknown): number {
-  const verdict = verdicts[name]
+export function exitCodeForOutput(name: string, output: unknown): number {
+  const verdict = exitCodeRules[name]
   return verdict === undefined ? 0 : verdict(output as never)
 }
 
-const verdicts: Readonly<Record<string, (output: never) => number>> = {
+const exitCodeRules: Readonly<Record<string, (output: never) => number>> = {
   exists: (output: { exists: boolean }) => (output.exists ? 0 : 3),
   doctor: (output: { ok: boolean }) => (output.ok ? 0 : 1),
   'agents test': (output: { ok: boolean }) => (output.ok ? 0 : 1),
   'audit verify': (output: { intact: boolean }) => (output.intact ? 0 : 1),
   verify: (output: { intact: boolean | null }) => (output.intact === false ? 1 : 0),
-  wait: codeOfRun,
+  wait: exitCodeOfRun,
   fork: (output: { forks: readonly { error: { code: string } | null }[] }) => {
     const first = output.forks.find(({ error }) => error !== null)
     return first?.error ? errorTable[first.error.code as ErrorCode].exit : 0
@@ -27,7 +27,7 @@ const verdicts: Readonly<Record<string, (output: never) => number>> = {
 }
 
 /** People want to see sizes and where a fork began; programs ask for it, because it takes time. */
-export function textDefaults(name: string, { quiet, terminal }: { quiet: boolean; terminal: boolean }) {
+export function textOutputDefaults(name: string, { quiet, terminal }: { quiet: boolean; terminal: boolean }) {
   if ((name === 'list' && !quiet) || name === 'show') return { sizes: true }
   return name === 'snapshots' && terminal && !quiet ? { base: true } : {}
 }

@@ -12,7 +12,7 @@ export interface ProgressLine extends Disposable {
 const patience = 150
 const pace = 80
 /** Whoever reads no more is told no more: nobody waits for him, and nothing is kept for ever. */
-const mostUnread = 1024 * 1024
+const maxUnread = 1024 * 1024
 
 /** Undefined where nobody would see it. */
 export const progressLine = (io: Io, quiet: boolean): ProgressLine | undefined =>
@@ -27,7 +27,7 @@ function startProgress(io: Io): ProgressLine {
   let waiting: { news: Progress; timer: NodeJS.Timeout } | undefined
   let unread = 0
   const write = (text: string): void => {
-    if (unread > mostUnread) return
+    if (unread > maxUnread) return
     unread += text.length
     const taken = (): unknown => (unread -= text.length)
     void io.stderr.write(text).then(taken, taken)

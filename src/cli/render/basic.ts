@@ -1,25 +1,28 @@
 import type { GitSource, Imported } from '../../domain/workspace/state.ts'
 import { visible } from '../../domain/text/visible.ts'
-import type { Shown, View } from './view.ts'
+import type { Rendered, View } from './view.ts'
 
 /** Scripts take this line as it is, so it is the path and nothing else. */
-export const pathOnly = (output: { path: string }): Shown => ({ out: output.path })
+export const pathOnly = (output: { path: string }): Rendered => ({ out: output.path })
 
 /** The same of a workspace. One that only its sandbox sees has no path: it is named, and how to reach it is told. */
-export function placeOf({ path, workspace_id: name }: Placed): Shown {
-  return path === null ? { out: name, named: true, notice: pathless(name) } : { out: path }
+export function workspacePath({ path, workspace_id: name }: PathOfWorkspace): Rendered {
+  return path === null ? { out: name, named: true, notice: noPathNotice(name) } : { out: path }
 }
 
-interface Placed {
+interface PathOfWorkspace {
   readonly workspace_id: string
   readonly path: string | null
 }
 
-export const pathless = (name: string): string =>
+export const noPathNotice = (name: string): string =>
   `${name} has no path on this machine: work in it with aw exec ${name} -- COMMAND or aw shell ${name}, copy files with aw cp`
 
 /** What was left out of a copy is said, or somebody would believe to have it all. */
-export function made(output: Placed & { imported: unknown; source?: unknown }, { input }: View): Shown {
+export function createdWorkspace(
+  output: PathOfWorkspace & { imported: unknown; source?: unknown },
+  { input }: View,
+): Rendered {
   const imported = (output.imported ?? {}) as Partial<Imported>
   const {
     skipped = 0,
@@ -34,9 +37,9 @@ export function made(output: Placed & { imported: unknown; source?: unknown }, {
     lfs = 0,
     cut = false,
     left_out: notKept,
-  } = (output.source ?? {}) as Partial<GitSource> & Begun
+  } = (output.source ?? {}) as Partial<GitSource> & StartedFrom
   const left = [
-    ...(notKept === undefined ? [] : [notHeld(notKept)]),
+    ...(notKept === undefined ? [] : [omittedSubvolumes(notKept)]),
     ...(input['exclude'] !== undefined && excluded === 0 ? [noMatch(input['exclude'])] : []),
     ...(skipped === 0 ? [] : [`${skipped} of the source not copied: ${reasons(imported.skipped_paths, skipped)}`]),
     ...(imported.skipped_paths?.some(({ reason }) => reason === 'foreign_git')
@@ -58,14 +61,14 @@ export function made(output: Placed & { imported: unknown; source?: unknown }, {
         ]),
     ...(cut ? ['the repository is a shallow clone itself: its history ends here where it ends there'] : []),
   ]
-  return left.length === 0 ? placeOf(output) : { ...placeOf(output), warning: left.join('; ') }
+  return left.length === 0 ? workspacePath(output) : { ...workspacePath(output), warning: left.join('; ') }
 }
 
-interface Begun {
+interface StartedFrom {
   readonly left_out?: readonly string[]
 }
 
-export const notHeld = (paths: readonly string[]): string =>
+export const omittedSubvolumes = (paths: readonly string[]): string =>
   `what is in these btrfs subvolumes was not kept: ${visible(paths.join(', '))}`
 
 /** A pattern is as in a .gitignore: one that begins with `./` or lists several never matches. */
@@ -83,7 +86,7 @@ function some(all: readonly string[], total: number): string {
   return `${first.join(', ')}${total > first.length ? ` and ${total - first.length} more` : ''}`
 }
 
-export const existence = (output: { exists: boolean; lost?: boolean | undefined }, { quiet }: View): Shown => ({
+export const existence = (output: { exists: boolean; lost?: boolean | undefined }, { quiet }: View): Rendered => ({
   out: quiet ? '' : output.exists ? 'yes' : 'no',
   ...(output.lost === true && { warning: 'its tree was removed by something other than aw; to close it: aw recover' }),
 })
@@ -91,7 +94,7 @@ export const existence = (output: { exists: boolean; lost?: boolean | undefined 
 export function destroyed(
   output: { removed: boolean; workspace?: { workspace_id: string; state: string; problem?: { code: string } | null } },
   view: View,
-): Shown {
+): Rendered {
   if (view.quiet) return { out: '' }
   if (!output.removed) return { out: 'Nothing to destroy' }
   const { workspace } = output
@@ -103,6 +106,6 @@ export function destroyed(
 }
 
 /** Text means base64: the answer came through JSON. */
-export const raw = (output: Uint8Array | string): Shown => ({
+export const raw = (output: Uint8Array | string): Rendered => ({
   out: typeof output === 'string' ? Buffer.from(output, 'base64') : output,
 })

@@ -26,14 +26,14 @@ const widthsOf = (all: readonly Row[]): number[] =>
   (all[0] ?? []).map((_, i) => Math.max(...all.map((row) => cellOf(row[i] ?? '').text.length)))
 
 /** So that something of the last column can be read. */
-const leastOfLast = 16
+const minOfLast = 16
 
 function columnsThatFit(head: Row, widths: readonly number[], room: number): number[] {
   let kept = widths.map((_, i) => i)
   const spare = kept.filter((i) => spareOf(head[i]) > 0).toSorted((a, b) => spareOf(head[a]) - spareOf(head[b]))
   const needed = (): number =>
     kept.reduce(
-      (sum, i) => sum + (i === widths.length - 1 ? Math.min(widths[i] ?? 0, leastOfLast) : (widths[i] ?? 0) + 2),
+      (sum, i) => sum + (i === widths.length - 1 ? Math.min(widths[i] ?? 0, minOfLast) : (widths[i] ?? 0) + 2),
       0,
     )
   for (const i of spare) if (needed() > room) kept = kept.filter((other) => other !== i)

@@ -1,12 +1,12 @@
 import type { Operation } from '../../api/operation.ts'
-import { destroyed, existence, made, pathOnly, raw } from './basic.ts'
+import { createdWorkspace, destroyed, existence, pathOnly, raw } from './basic.ts'
 import type { Renderer, StreamRenderer } from './view.ts'
 
 /** The commands that scripts call most are shown without loading anything more. */
 const quick: Readonly<Record<string, Renderer>> = {
-  create: made,
-  ensure: made,
-  import: made,
+  create: createdWorkspace,
+  ensure: createdWorkspace,
+  import: createdWorkspace,
   path: pathOnly,
   exists: existence,
   destroy: destroyed,
@@ -19,12 +19,12 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   paths: async () => (await import('./workspaces/show.ts')).paths,
   rename: async () => (await import('./snapshots/confirmations.ts')).renamed,
   label: async () => (await import('./snapshots/confirmations.ts')).labelled,
-  ttl: async () => (await import('./snapshots/confirmations.ts')).ending,
-  limit: async () => (await import('./snapshots/confirmations.ts')).limited,
+  ttl: async () => (await import('./snapshots/confirmations.ts')).ttlSet,
+  limit: async () => (await import('./snapshots/confirmations.ts')).limitSet,
   reset: async () => (await import('./snapshots/confirmations.ts')).reset,
   undelete: async () => (await import('./snapshots/confirmations.ts')).undeleted,
   purge: async () => (await import('./snapshots/confirmations.ts')).purged,
-  'prompt adapt': async () => (await import('./snapshots/confirmations.ts')).adapted,
+  'prompt adapt': async () => (await import('./snapshots/confirmations.ts')).adaptedPrompt,
   'lease acquire': async () => (await import('./snapshots/confirmations.ts')).lease,
   'lease renew': async () => (await import('./snapshots/confirmations.ts')).lease,
   'lease release': async () => (await import('./snapshots/confirmations.ts')).released,
@@ -43,7 +43,7 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   'env set': async () => (await import('./workspaces/sandbox.ts')).variables,
   'env unset': async () => (await import('./workspaces/sandbox.ts')).variables,
   'env list': async () => (await import('./workspaces/sandbox.ts')).variables,
-  snapshot: async () => (await import('./snapshots/snapshot.ts')).snapshotMade,
+  snapshot: async () => (await import('./snapshots/snapshot.ts')).snapshotCreated,
   'snapshot label': async () => (await import('./snapshots/snapshot.ts')).snapshotLabelled,
   'snapshot remove': async () => (await import('./snapshots/snapshot.ts')).snapshotsRemoved,
   snapshots: async () => (await import('./snapshots/snapshots.ts')).snapshots,
@@ -64,12 +64,12 @@ const lazy: Readonly<Record<string, () => Promise<Renderer>>> = {
   'template show': async () => (await import('./workspaces/sources.ts')).template,
   'template log': async () => (await import('./workspaces/setup.ts')).setupLog,
   'template remove': async () => (await import('./workspaces/sources.ts')).templateRemoved,
-  'shared create': async () => (await import('./workspaces/sources.ts')).sharedMade,
+  'shared create': async () => (await import('./workspaces/sources.ts')).sharedCreated,
   'shared list': async () => (await import('./workspaces/sources.ts')).sharedAreas,
   'shared remove': async () => (await import('./workspaces/sources.ts')).sharedRemoved,
-  'shared undelete': async () => (await import('./workspaces/sources.ts')).sharedMade,
-  'token create': async () => (await import('./home/tokens.ts')).made,
-  'token rotate': async () => (await import('./home/tokens.ts')).made,
+  'shared undelete': async () => (await import('./workspaces/sources.ts')).sharedCreated,
+  'token create': async () => (await import('./home/tokens.ts')).createdToken,
+  'token rotate': async () => (await import('./home/tokens.ts')).createdToken,
   'token list': async () => (await import('./home/tokens.ts')).tokens,
   'token revoke': async () => (await import('./home/tokens.ts')).revoked,
   events: async () => (await import('./home/events.ts')).event,

@@ -13,7 +13,7 @@ export interface View {
   readonly told: ReadonlySet<string>
 }
 
-export interface Shown {
+export interface Rendered {
   /** For standard output, without the last line break. */
   readonly out: string | Uint8Array
   /** It begins with the name of what it is about, which need not stand before it where there are several. */
@@ -34,11 +34,11 @@ export interface Failure {
   readonly hint: string | null
 }
 
-export type Renderer = (output: never, view: View) => Shown
+export type Renderer = (output: never, view: View) => Rendered
 
 /** Shows the items of one stream as they come. */
 export interface StreamRenderer {
   readonly item: Renderer
   /** Asked once, after the last item. */
-  readonly end?: (view: View) => Shown
+  readonly end?: (view: View) => Rendered
 }

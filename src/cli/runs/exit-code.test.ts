@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Outputs } from '../../api/table.ts'
-import { codeOfRun } from './exit-code.ts'
+import { exitCodeOfRun } from './exit-code.ts'
 
 const failed = { state: 'failed', started_at: '2030-01-01T00:00:00.000Z' } as const
 const ended = (code: string, exit: Outputs['wait']['exit'] = null): number =>
-  codeOfRun({ ...failed, exit, problem: { code, message: '' } } as Outputs['wait'])
+  exitCodeOfRun({ ...failed, exit, problem: { code, message: '' } } as Outputs['wait'])
 
 test.each([
   ['file_not_found', 127],
@@ -18,7 +18,7 @@ test.each(['file_not_found', 'permission_denied'])(
   'one that failed before it began, for %s, has no code of a program',
   (code) => {
     const view = { ...failed, started_at: null, exit: null, problem: { code, message: '' } } as Outputs['wait']
-    expect(codeOfRun(view)).toBe(125)
+    expect(exitCodeOfRun(view)).toBe(125)
   },
 )
 

@@ -1,35 +1,35 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { toAwError, type AwError } from '../../domain/errors.ts'
-import type { Door } from '../call.ts'
-import { placeOf } from '../connect.ts'
+import type { OperationHandler } from '../call.ts'
+import { connectOptions } from '../connect.ts'
 import { cannotRun } from '../exit-codes.ts'
-import { explained } from '../help/explain.ts'
+import { explainError } from '../help/explain.ts'
 import { inputsOf } from '../input/input.ts'
-import { ClosedOutput, type TakenSignal } from '../io.ts'
+import { ClosedOutput, type HandledSignal } from '../io.ts'
 import { progressLine } from '../output/progress.ts'
-import { codeOfSignal } from '../sandbox/exit-code.ts'
-import { couldNot, type Session } from '../sandbox/run-command.ts'
-import { jsonShower, lineShower, plainShower } from '../sandbox/output-view.ts'
-import { codeOfRun } from './exit-code.ts'
-import { summary, tellStarted, type EndedItem } from './summary.ts'
+import { exitCodeOfSignal } from '../sandbox/exit-code.ts'
+import { reportFailure, type Session } from '../sandbox/run-command.ts'
+import { jsonView, prefixedLinesView, rawView } from '../sandbox/output-view.ts'
+import { exitCodeOfRun } from './exit-code.ts'
+import { printStarted, printSummary, type EndedItem } from './summary.ts'
 
 type Item = Outputs['run']
 type Input = Inputs['run']
 
 /** `aw run`: what it writes is written here; at the end it is told what it changed. Ctrl-C cancels it. */
-export const runDoor: Door = async (operation, given, globals, io) => {
+export const runHandler: OperationHandler = async (operation, given, globals, io) => {
   const [first] = await inputsOf(operation, given, io)
-  await using manager = await io.connect(placeOf(globals, io))
+  await using manager = await io.connect(connectOptions(globals, io))
   const input = first as Input
-  return await followRuns({ manager, globals, io }, input, (error) => explained(operation, input, error, io))
+  return await followRuns({ manager, globals, io }, input, (error) => explainError(operation, input, error, io))
 }
 
 interface State {
   readonly started: Set<string>
   readonly ended: EndedItem[]
   readonly stop: AbortController
-  readonly left: PromiseWithResolvers<TakenSignal>
-  by?: TakenSignal
+  readonly left: PromiseWithResolvers<HandledSignal>
+  by?: HandledSignal
 }
 
 async function followRuns(
@@ -48,10 +48,10 @@ async function followRuns(
     taken[Symbol.dispose]()
   })
   const show = globals.json
-    ? jsonShower(session)
+    ? jsonView(session)
     : input.count === undefined
-      ? plainShower(session)
-      : lineShower(session)
+      ? rawView(session)
+      : prefixedLinesView(session)
   using progress = progressLine(io, globals.quiet)
   const items = manager.stream('run', input, {
     signal: state.stop.signal,
@@ -65,33 +65,33 @@ async function followRuns(
     }
   } catch (error) {
     progress?.clear()
-    if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
+    if (error instanceof ClosedOutput) return exitCodeOfSignal('SIGPIPE')
     const known = toAwError(error)
-    if (state.by === undefined) return await couldNot(session, explain(known) ?? known)
+    if (state.by === undefined) return await reportFailure(session, explain(known) ?? known)
   }
   const detached = input.detach === true || (state.by !== undefined && state.by !== 'SIGINT')
-  if (!detached) await summary(session, input, state.ended)
-  if (state.by !== undefined) return codeOfSignal(state.by)
+  if (!detached) await printSummary(session, input, state.ended)
+  if (state.by !== undefined) return exitCodeOfSignal(state.by)
   return input.detach === true
     ? state.ended.find(({ type }) => type === 'failed')
       ? cannotRun
       : 0
-    : codeOfAll(state.ended)
+    : exitCodeOfAll(state.ended)
 }
 
 /** The exit code is that of the first that failed. */
-const codeOfAll = (ended: readonly EndedItem[]): number =>
-  ended.map(({ run }) => (run === undefined ? cannotRun : codeOfRun(run))).find((code) => code !== 0) ?? 0
+const exitCodeOfAll = (ended: readonly EndedItem[]): number =>
+  ended.map(({ run }) => (run === undefined ? cannotRun : exitCodeOfRun(run))).find((code) => code !== 0) ?? 0
 
 async function noted(session: Session, input: Input, state: State, item: Item): Promise<void> {
   if (item.type === 'ended' || item.type === 'failed') state.ended.push(item)
   if (item.type !== 'started') return
   state.started.add(item.workspace)
-  await tellStarted(session, input, item)
+  await printStarted(session, input, item)
 }
 
 /** Until the first signal that leaves it to itself. */
-async function* untilLeft<T>(items: AsyncIterable<T>, left: Promise<TakenSignal>): AsyncGenerator<T> {
+async function* untilLeft<T>(items: AsyncIterable<T>, left: Promise<HandledSignal>): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]()
   const gone = left.then(() => undefined)
   try {

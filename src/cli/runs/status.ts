@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Inputs } from '../../api/table.ts'
 import type { DaemonFacts } from '../../domain/daemon.ts'
-import type { Door } from '../call.ts'
+import type { OperationHandler } from '../call.ts'
 import { paint, wantsColor } from '../output/color.ts'
-import { daemonOf, placeOf } from '../connect.ts'
+import { connectOptions, daemonOf } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import type { Io } from '../io.ts'
 import { status } from '../render/workspaces/status.ts'
@@ -12,13 +12,13 @@ const clearScreen = '\u001B[H\u001B[2J'
 const pace = 1000
 
 /** `aw status`: once where nobody looks at it, else again and again until `q` or Ctrl-C. */
-export const statusDoor: Door = async (operation, given, globals, io) => {
+export const statusHandler: OperationHandler = async (operation, given, globals, io) => {
   const fields = new Map(given.fields)
   const once = fields.get('once')?.[0] === 'true'
   fields.delete('once')
   const [first] = await inputsOf(operation, { ...given, fields }, io)
   const input = first as Inputs['status']
-  const place = placeOf(globals, io)
+  const place = connectOptions(globals, io)
   await using manager = await io.connect(place)
   const isLive = io.stdout.isTerminal && !globals.json && !globals.quiet && !once
   const left = new AbortController()

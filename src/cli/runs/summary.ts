@@ -10,7 +10,7 @@ type Run = NonNullable<EndedItem['run']>
 type Input = Inputs['run']
 
 /** Where it runs: at once, as it may take long. */
-export async function tellStarted({ io, globals }: Session, input: Input, item: EndedItem): Promise<void> {
+export async function printStarted({ io, globals }: Session, input: Input, item: EndedItem): Promise<void> {
   if (globals.json) return
   if (input.detach === true) await io.stdout.write(`${item.workspace}\n`)
   if (!globals.quiet) for (const note of item.notes ?? []) await io.stderr.write(`aw: ${visible(note)}\n`)
@@ -29,14 +29,15 @@ export async function tellStarted({ io, globals }: Session, input: Input, item: 
 }
 
 /** What became of it, and what to do next. On standard error: the output of the run is the output. */
-export async function summary(session: Session, input: Input, ended: readonly EndedItem[]): Promise<void> {
+export async function printSummary(session: Session, input: Input, ended: readonly EndedItem[]): Promise<void> {
   const { io, globals } = session
   if (globals.quiet || globals.json || ended.length === 0) return
-  const text = ended.length === 1 && input.count === undefined ? one(session, ended[0]) : many(session, ended)
+  const text =
+    ended.length === 1 && input.count === undefined ? summaryOfOne(session, ended[0]) : summaryOfMany(session, ended)
   await io.stderr.write(`${text}\n`)
 }
 
-function one(session: Session, item: EndedItem | undefined): string {
+function summaryOfOne(session: Session, item: EndedItem | undefined): string {
   const { io, globals } = session
   const { dim } = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
   if (item?.run === undefined) return ''
@@ -61,7 +62,7 @@ function nextSteps({ workspace, changes, run }: EndedItem): string[] {
 }
 
 /** Side by side. */
-function many({ io, globals }: Session, ended: readonly EndedItem[]): string {
+function summaryOfMany({ io, globals }: Session, ended: readonly EndedItem[]): string {
   const colours = paint(wantsColor(io.stderr.isTerminal, io.env, globals.noColor))
   const view = {
     paint: colours,

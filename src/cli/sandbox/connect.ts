@@ -1,14 +1,14 @@
 import { inputFeed } from '../../client/command-input.ts'
 import type { Inputs } from '../../api/table.ts'
-import type { Door } from '../call.ts'
-import { placeOf } from '../connect.ts'
+import type { OperationHandler } from '../call.ts'
+import { connectOptions } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import { bytesOf, jsonLine } from './run-command.ts'
 
 /** `aw connect`: standard input goes to the port, what it answers to standard output. */
-export const connectDoor: Door = async (operation, given, globals, io) => {
+export const connectHandler: OperationHandler = async (operation, given, globals, io) => {
   const [first] = await inputsOf(operation, given, io)
-  await using manager = await io.connect(placeOf(globals, io))
+  await using manager = await io.connect(connectOptions(globals, io))
   const lost = new AbortController()
   const feed = inputFeed(io.input(), (error) => lost.abort(error))
   const signal = AbortSignal.any([io.signal, lost.signal])

@@ -1,11 +1,11 @@
 import type { Outputs } from '../../api/table.ts'
 import { paint, wantsColor } from '../output/color.ts'
-import { ClosedOutput, type TakenSignal } from '../io.ts'
+import { ClosedOutput, type HandledSignal } from '../io.ts'
 import { visible } from '../../domain/text/visible.ts'
-import { codeOfFailure, codeOfSignal, exitCodeOf } from './exit-code.ts'
-import { bytesOf, cancelled, endOf, type ExecInput, type Session } from './run-command.ts'
-import { notesOn, tellNotes } from './notes.ts'
-import { jsonShower, lineShower } from './output-view.ts'
+import { exitCodeOf, exitCodeOfFailure, exitCodeOfSignal } from './exit-code.ts'
+import { bytesOf, type ExecInput, exitOf, reportCancelled, type Session } from './run-command.ts'
+import { exitNotes, printNotes } from './notes.ts'
+import { jsonView, prefixedLinesView } from './output-view.ts'
 
 type Item = Outputs['exec']
 
@@ -19,10 +19,10 @@ interface Tally {
 }
 
 /** `aw exec --all TASK`: each line tells whose it is. The exit code is that of the first that failed. */
-export async function runEverywhere(session: Session, input: ExecInput): Promise<number> {
+export async function execAll(session: Session, input: ExecInput): Promise<number> {
   const { manager, io } = session
   const stop = new AbortController()
-  let by: TakenSignal | undefined
+  let by: HandledSignal | undefined
   using taken = io.takeSignals((name) => {
     if (name === 'SIGWINCH') return
     by = name
@@ -30,22 +30,22 @@ export async function runEverywhere(session: Session, input: ExecInput): Promise
     taken[Symbol.dispose]()
   })
   const tally: Tally = { started: new Set(), written: new Map(), well: 0, failed: [] }
-  const show = session.globals.json ? jsonShower(session) : lineShower(session)
+  const show = session.globals.json ? jsonView(session) : prefixedLinesView(session)
   try {
     for await (const item of manager.stream('exec', input, { signal: stop.signal })) {
       count(tally, item)
       await show(item)
-      if (item.type === 'started') await tellNotes(session, item.notes ?? [], `${item.workspace}: `)
+      if (item.type === 'started') await printNotes(session, item.notes ?? [], `${item.workspace}: `)
       if (item.type !== 'exit') continue
-      const notes = await notesOn(session, input, endOf(item), tally.written.get(item.workspace) ?? 0)
-      await tellNotes(session, notes, `${item.workspace}: `)
+      const notes = await exitNotes(session, input, exitOf(item), tally.written.get(item.workspace) ?? 0)
+      await printNotes(session, notes, `${item.workspace}: `)
     }
   } catch (error) {
-    if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
+    if (error instanceof ClosedOutput) return exitCodeOfSignal('SIGPIPE')
     if (by === undefined) throw error
   }
   await summarise(session, tally)
-  if (by !== undefined) return await cancelled(session, by, 'the commands were ended')
+  if (by !== undefined) return await reportCancelled(session, by, 'the commands were ended')
   return tally.failed[0]?.code ?? 0
 }
 
@@ -57,10 +57,10 @@ function count(tally: Tally, item: Item): void {
     tally.failed.push({
       workspace,
       what: visible(error?.message ?? 'It could not be run'),
-      code: codeOfFailure(error?.code ?? '', tally.started.has(workspace)),
+      code: exitCodeOfFailure(error?.code ?? '', tally.started.has(workspace)),
     })
   if (type !== 'exit') return
-  const ended = endOf(item)
+  const ended = exitOf(item)
   const code = exitCodeOf(ended)
   if (code === 0) tally.well++
   else tally.failed.push({ workspace, what: ended.timed_out ? 'timed out' : (ended.signal ?? `exit ${code}`), code })

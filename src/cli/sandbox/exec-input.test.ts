@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { echo, item } from '../../../test/support/client.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { CallContext } from '../../ports/manager.ts'
-import type { TakenSignal } from '../io.ts'
+import type { HandledSignal } from '../io.ts'
 import { runCli, type Result, type Scene } from '../../../test/support/cli.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -72,7 +72,7 @@ describe('a terminal', () => {
 })
 
 describe('signals', () => {
-  const after = (...names: TakenSignal[]): NonNullable<Scene['onTake']> => {
+  const after = (...names: HandledSignal[]): NonNullable<Scene['onTake']> => {
     return (send) => {
       for (const [i, name] of names.entries()) setTimeout(() => send(name), 50 * (i + 1))
     }

@@ -10,14 +10,14 @@ const timedOut = 124
 /** As a shell and `timeout` have it: its own code, 128 and the number of the signal, or 124. */
 export function exitCodeOf({ code, signal, timed_out: late }: Ended): number {
   if (late) return timedOut
-  return code ?? codeOfSignal(signal ?? 'SIGKILL')
+  return code ?? exitCodeOfSignal(signal ?? 'SIGKILL')
 }
 
-export const codeOfSignal = (signal: string): number =>
+export const exitCodeOfSignal = (signal: string): number =>
   128 + (constants.signals[signal as keyof typeof constants.signals] ?? constants.signals.SIGKILL)
 
 /** @param ofProgram the failure is about the program itself */
-export function codeOfFailure(code: string, ofProgram: boolean): number {
+export function exitCodeOfFailure(code: string, ofProgram: boolean): number {
   if (!ofProgram) return cannotRun
   if (code === 'file_not_found') return notFound
   return code === 'permission_denied' ? notExecutable : cannotRun

@@ -1,7 +1,7 @@
 import { AwError, type ErrorCode } from '../../domain/errors.ts'
 import type { BuiltinCommand } from '../builtins.ts'
 import { paint, wantsColor } from '../output/color.ts'
-import { placeOf } from '../connect.ts'
+import { connectOptions } from '../connect.ts'
 import { humanError } from '../errors.ts'
 
 /** Nothing comes of waiting for another connection then. */
@@ -10,7 +10,7 @@ const final: readonly ErrorCode[] = ['sandbox_gone', 'invalid_state', 'workspace
 /** `aw forward ID [LOCAL:]PORT`, until Ctrl-C. */
 export const forwardCommand: BuiltinCommand = async (args, globals, io) => {
   const { id, local, port } = portsOf(args)
-  await using manager = await io.connect(placeOf(globals, io))
+  await using manager = await io.connect(connectOptions(globals, io))
   const { workspace_id: name, sandbox } = await manager.call('show', { id }, { signal: io.signal })
   if (sandbox === null)
     throw new AwError('invalid_state', `${name} has no sandbox to connect to`, {

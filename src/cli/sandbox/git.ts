@@ -1,9 +1,9 @@
 import type { BuiltinCommand } from '../builtins.ts'
-import { placeOf } from '../connect.ts'
+import { connectOptions } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import { hasTerminal } from './exec.ts'
 import { gitOperation } from './exec-variants.ts'
-import { onTerminal, runHere, type ExecInput } from './run-command.ts'
+import { runCommand, withTerminalSize, type ExecInput } from './run-command.ts'
 
 /** `aw git ID status` */
 export const gitCommand: BuiltinCommand = async (_args, globals, io, given) => {
@@ -12,8 +12,8 @@ export const gitCommand: BuiltinCommand = async (_args, globals, io, given) => {
   // The repository in a workspace can make git run programs: it never does so outside of these walls.
   const input: ExecInput = { ...rest, argv: ['git', ...argv], isolation: 'namespace' }
   const tty = hasTerminal(io)
-  await using manager = await io.connect(placeOf(globals, io))
-  return await runHere({ manager, globals, io }, tty ? onTerminal(input, io) : input, {
+  await using manager = await io.connect(connectOptions(globals, io))
+  return await runCommand({ manager, globals, io }, tty ? withTerminalSize(input, io) : input, {
     keys: tty || !io.stdinIsTerminal,
     tty,
   })

@@ -12,28 +12,28 @@ interface Item {
   readonly lost?: number | undefined
 }
 
-export type Shower = (item: Item) => Promise<void>
+export type OutputView = (item: Item) => Promise<void>
 
 /** Each item as a line. */
-export const jsonShower =
-  ({ io }: Session): Shower =>
+export const jsonView =
+  ({ io }: Session): OutputView =>
   (item) =>
     io.stdout.flow(Buffer.from(jsonLine(item)))
 
 /** For those who read the output of a run: there was more. */
-export const lostText = (bytes: number | undefined): string =>
+export const lostOutputText = (bytes: number | undefined): string =>
   `aw: ${bytes} bytes of the output are missing here: more than runs.log_mb is not kept, nor what the disk has no room for\n`
 
 /** What it writes, byte for byte. */
-export const plainShower =
-  ({ io }: Session): Shower =>
+export const rawView =
+  ({ io }: Session): OutputView =>
   async (item) => {
     if (item.type === 'stdout' || item.type === 'stderr') await io[item.type].flow(bytesOf(item))
-    if (item.type === 'lost') await io.stderr.write(lostText(item.lost))
+    if (item.type === 'lost') await io.stderr.write(lostOutputText(item.lost))
   }
 
 /** Of several at once: whole lines, and each tells whose it is. */
-export function lineShower({ io, globals }: Session): Shower {
+export function prefixedLinesView({ io, globals }: Session): OutputView {
   const lines = wholeLines()
   const write = async (workspace: string, stream: Stream, whole: readonly Uint8Array[]): Promise<void> => {
     if (whole.length === 0) return
@@ -46,7 +46,7 @@ export function lineShower({ io, globals }: Session): Shower {
     const { type, workspace } = item
     if (type === 'stdout' || type === 'stderr')
       await write(workspace, type, lines.take(`${type} ${workspace}`, bytesOf(item)))
-    if (type === 'lost') await write(workspace, 'stderr', [Buffer.from(lostText(item.lost).trimEnd())])
+    if (type === 'lost') await write(workspace, 'stderr', [Buffer.from(lostOutputText(item.lost).trimEnd())])
     if (type !== 'exit' && type !== 'failed' && type !== 'ended') return
     for (const stream of ['stdout', 'stderr'] as const)
       await write(workspace, stream, lines.rest(`${stream} ${workspace}`))

@@ -5,9 +5,9 @@ import type { Manager } from '../../ports/manager.ts'
 import { reportError } from '../errors.ts'
 import { cannotRun } from '../exit-codes.ts'
 import type { Globals } from '../input/globals.ts'
-import { ClosedOutput, type Io, type TakenSignal } from '../io.ts'
-import { codeOfFailure, codeOfSignal, exitCodeOf, type Ended } from './exit-code.ts'
-import { notesOn, tellNotes } from './notes.ts'
+import { ClosedOutput, type HandledSignal, type Io } from '../io.ts'
+import { exitCodeOf, exitCodeOfFailure, exitCodeOfSignal, type Ended } from './exit-code.ts'
+import { exitNotes, printNotes } from './notes.ts'
 
 export type ExecInput = Inputs['exec']
 type Item = Outputs['exec']
@@ -19,36 +19,36 @@ export interface Session {
   readonly io: Io
 }
 
-export interface Wishes {
+export interface CommandOptions {
   /** Whether standard input is passed on. */
   readonly keys: boolean
   readonly tty: boolean
 }
 
 /** The command gets a terminal of the size of ours. */
-export function onTerminal(input: ExecInput, io: Io): ExecInput {
+export function withTerminalSize(input: ExecInput, io: Io): ExecInput {
   const term = io.env['TERM']
   const env = { ...(term === undefined ? {} : { TERM: term }), ...input.env }
   return { ...io.terminal.size(), ...input, env }
 }
 
 /** Runs one command; answers with the exit code that says how it ended. */
-export async function runHere(session: Session, input: ExecInput, wishes: Wishes): Promise<number> {
+export async function runCommand(session: Session, input: ExecInput, options: CommandOptions): Promise<number> {
   const state: State = { started: false, interrupts: 0, written: 0, stop: new AbortController() }
   try {
-    await follow(session, input, wishes, state)
+    await follow(session, input, options, state)
   } catch (error) {
     // The reader of our output has gone: the command ends as it would have with that reader.
-    if (error instanceof ClosedOutput) return codeOfSignal('SIGPIPE')
-    if (state.by === undefined && state.lost === undefined) return couldNot(session, error, state.started)
+    if (error instanceof ClosedOutput) return exitCodeOfSignal('SIGPIPE')
+    if (state.by === undefined && state.lost === undefined) return reportFailure(session, error, state.started)
   }
   const { exit, by, lost } = state
-  if (lost !== undefined) return couldNot(session, lost, false)
+  if (lost !== undefined) return reportFailure(session, lost, false)
   if (exit === undefined) {
     if (by === undefined) return cannotRun
-    return cancelled(session, by, state.started ? 'the command was ended' : 'the command was not started')
+    return reportCancelled(session, by, state.started ? 'the command was ended' : 'the command was not started')
   }
-  await tellNotes(session, await notesOn(session, input, exit, state.written))
+  await printNotes(session, await exitNotes(session, input, exit, state.written))
   return exitCodeOf(exit)
 }
 
@@ -59,14 +59,14 @@ interface State {
   written: number
   readonly stop: AbortController
   /** The signal that made us end it. */
-  by?: TakenSignal
+  by?: HandledSignal
   /** Why its input could not be read; it is ended then. */
   lost?: unknown
   exit?: Ended
 }
 
 /** The terminal is as it was when this is over, whatever the end. */
-async function follow(session: Session, input: ExecInput, { keys, tty }: Wishes, state: State): Promise<void> {
+async function follow(session: Session, input: ExecInput, { keys, tty }: CommandOptions, state: State): Promise<void> {
   const { manager, io } = session
   const { stop } = state
   const feed = inputFeed(keys ? io.input() : sourceOf(undefined), (error) => {
@@ -77,7 +77,7 @@ async function follow(session: Session, input: ExecInput, { keys, tty }: Wishes,
   using taken = io.takeSignals(onSignal)
   using _ = tty && io.stdinIsTerminal ? await io.terminal.raw() : undefined
 
-  function onSignal(name: TakenSignal): void {
+  function onSignal(name: HandledSignal): void {
     // Node learns of the new size by the same signal.
     if (name === 'SIGWINCH') return void (tty && setImmediate(() => push({ kind: 'resize', ...io.terminal.size() })))
     if (name === 'SIGINT' && state.started && state.interrupts++ === 0) return push({ kind: 'signal', signal: name })
@@ -94,12 +94,12 @@ async function follow(session: Session, input: ExecInput, { keys, tty }: Wishes,
     for await (const item of manager.stream('exec', input, { signal: stop.signal, input: feed.items })) {
       if (item.type === 'started') {
         state.started = true
-        await tellNotes(session, item.notes ?? [])
+        await printNotes(session, item.notes ?? [])
       }
-      if (item.type === 'exit') state.exit = endOf(item)
+      if (item.type === 'exit') state.exit = exitOf(item)
       if (item.data !== undefined) state.written += bytesOf(item).length
       // A reader that takes nothing must not keep us from ending.
-      await Promise.race([written(session, item), stopped.promise])
+      await Promise.race([writeItem(session, item), stopped.promise])
     }
   } finally {
     feed.close()
@@ -108,7 +108,7 @@ async function follow(session: Session, input: ExecInput, { keys, tty }: Wishes,
 
 const patience = 500
 
-async function written({ io, globals }: Session, item: Item): Promise<void> {
+async function writeItem({ io, globals }: Session, item: Item): Promise<void> {
   if (globals.json) await io.stdout.flow(Buffer.from(jsonLine(item)))
   else if (item.type === 'stdout' || item.type === 'stderr') await io[item.type].flow(bytesOf(item))
 }
@@ -120,7 +120,13 @@ export const jsonLine = (item: { readonly data?: Uint8Array | string | undefined
 export const bytesOf = ({ data = '' }: { readonly data?: Uint8Array | string | undefined }): Uint8Array =>
   typeof data === 'string' ? Buffer.from(data, 'base64') : data
 
-export const endOf = ({ code = null, signal = null, timed_out = false, output_cut = false, ...item }: Item): Ended => ({
+export const exitOf = ({
+  code = null,
+  signal = null,
+  timed_out = false,
+  output_cut = false,
+  ...item
+}: Item): Ended => ({
   code,
   signal,
   timed_out,
@@ -129,16 +135,16 @@ export const endOf = ({ code = null, signal = null, timed_out = false, output_cu
 })
 
 /** Says so, unless nobody takes it, and answers with the code of the signal that made us end it. */
-export async function cancelled({ io, globals }: Session, by: TakenSignal, what: string): Promise<number> {
+export async function reportCancelled({ io, globals }: Session, by: HandledSignal, what: string): Promise<number> {
   const told = reportError(new AwError('aborted', `Cancelled; ${what}`), io, globals)
   await Promise.race([told, new Promise((resolve) => setTimeout(resolve, patience))])
-  return codeOfSignal(by)
+  return exitCodeOfSignal(by)
 }
 
 /** Says why, and answers with the code that no program's own is taken for. */
-export async function couldNot({ io, globals }: Session, thrown: unknown, started = true): Promise<number> {
+export async function reportFailure({ io, globals }: Session, thrown: unknown, started = true): Promise<number> {
   await reportError(thrown, io, globals)
   const { code, data } = toAwError(thrown)
   // Where it was to start may be missing, too.
-  return codeOfFailure(code, started && 'program' in data)
+  return exitCodeOfFailure(code, started && 'program' in data)
 }

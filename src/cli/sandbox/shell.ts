@@ -1,10 +1,10 @@
 import { shell } from '../../client/terminal.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { BuiltinCommand } from '../builtins.ts'
-import { placeOf } from '../connect.ts'
+import { connectOptions } from '../connect.ts'
 import { inputsOf } from '../input/input.ts'
 import { hasTerminal } from './exec.ts'
-import { onTerminal, runHere, type ExecInput } from './run-command.ts'
+import { runCommand, withTerminalSize, type ExecInput } from './run-command.ts'
 import { shellOperation } from './exec-variants.ts'
 
 /** `aw shell ID [-- COMMAND]` */
@@ -17,6 +17,6 @@ export const shellCommand: BuiltinCommand = async (_args, globals, io, given) =>
       data: { command: 'shell' },
     })
   const argv = input.argv === undefined || input.argv.length === 0 ? shell : input.argv
-  await using manager = await io.connect(placeOf(globals, io))
-  return await runHere({ manager, globals, io }, onTerminal({ ...input, argv }, io), { keys: true, tty: true })
+  await using manager = await io.connect(connectOptions(globals, io))
+  return await runCommand({ manager, globals, io }, withTerminalSize({ ...input, argv }, io), { keys: true, tty: true })
 }

@@ -3,7 +3,7 @@ import { hunksOf } from '../../domain/text/diff.ts'
 import type { Arguments } from '../input/arguments.ts'
 import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
-import { confirmed } from './confirm.ts'
+import { confirm } from './confirm.ts'
 
 /** A file of the user's own that is to become another, at their word. */
 export interface Wanted {
@@ -35,7 +35,7 @@ export async function changeUserFile(
   if (!globals.json) await io.stdout.write(change.diff)
   if (file.linked) await io.stderr.write(`aw: the settings are a link: ${file.path} is what changes\n`)
   if (isOn(fields, 'dry_run')) return globals.json ? told() : 0
-  if (!isOn(fields, 'yes') && !(await confirmed(`Change ${file.path}?`, io))) {
+  if (!isOn(fields, 'yes') && !(await confirm(`Change ${file.path}?`, io))) {
     await io.stderr.write('Nothing was changed\n')
     return 1
   }

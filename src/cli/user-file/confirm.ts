@@ -2,7 +2,7 @@ import { AwError } from '../../domain/errors.ts'
 import type { Io } from '../io.ts'
 
 /** Asks on the terminal; only a yes is one. */
-export async function confirmed(question: string, io: Io): Promise<boolean> {
+export async function confirm(question: string, io: Io): Promise<boolean> {
   if (!io.stdinIsTerminal || !io.stderr.isTerminal)
     throw new AwError('invalid_input', 'There is no terminal to ask on', {
       hint: 'Say yes with --yes, or only look with --dry-run',

@@ -4,8 +4,8 @@ import type { Globals } from '../input/globals.ts'
 import type { Io } from '../io.ts'
 
 /** How others are to start this very program, with the same home: for settings that are not shared. */
-export const ownCommand = (globals: Globals, io: Io): string[] => [
-  ...ownProgram(io.env['PATH'] ?? ''),
+export const selfCommand = (globals: Globals, io: Io): string[] => [
+  ...selfProgram(io.env['PATH'] ?? ''),
   ...placeFlags(globals, io),
 ]
 
@@ -18,7 +18,7 @@ const placeFlags = ({ home, configFile }: Globals, { cwd }: Io): string[] =>
   )
 
 /** By the name on the search path, which stays when a new version is installed; else by this program and its Node. */
-function ownProgram(searchPath: string): string[] {
+function selfProgram(searchPath: string): string[] {
   const script = process.argv[1] ?? ''
   const own = realOf(script)
   const onPath = searchPath

@@ -6,14 +6,14 @@ const headers = { host: 'localhost' }
 
 /** What the daemon behind a socket tells of itself; undefined if none answers. */
 export async function daemonAt(socket: string): Promise<DaemonFacts | undefined> {
-  return (await asked(socket, 'GET', '/api/daemon')) as DaemonFacts | undefined
+  return (await askDaemon(socket, 'GET', '/api/daemon')) as DaemonFacts | undefined
 }
 
 /** False if there is none. That it has ended is seen by its lock. */
-export const askToEnd = async (socket: string): Promise<boolean> =>
-  (await asked(socket, 'POST', '/api/daemon/stop')) !== undefined
+export const requestStop = async (socket: string): Promise<boolean> =>
+  (await askDaemon(socket, 'POST', '/api/daemon/stop')) !== undefined
 
-async function asked(socket: string, method: string, path: string): Promise<unknown> {
+async function askDaemon(socket: string, method: string, path: string): Promise<unknown> {
   using line = wire({ socket })
   try {
     return await jsonOf(await line.send({ method, path, headers }))

@@ -2,10 +2,10 @@ import type { Operation } from '../../api/operation.ts'
 import { operations } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { CallContext, Manager, Progress } from '../../ports/manager.ts'
-import { addressed } from './request.ts'
+import { requestFor } from './request.ts'
 import { withBytes } from './bytes.ts'
 import { errorOf, itemOf, type Problem } from './problem.ts'
-import { jsonOf, whole, wire, type Address, type Reply, type Wire, type WireRequest } from './wire.ts'
+import { jsonOf, readBody, wire, type Address, type Reply, type Wire, type WireRequest } from './wire.ts'
 
 export interface RemoteOptions {
   readonly address: Address
@@ -32,7 +32,7 @@ type SocketStream = typeof import('./socket.ts').socketStream
 
 const lines = 'application/x-ndjson'
 /** How long the daemon may take to undo what was cancelled. */
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 /**
  * The core behind a daemon. Answers, errors and cancelling are those of the core itself: a call that is cancelled is
@@ -49,7 +49,7 @@ export function remoteManager(options: RemoteOptions): Manager {
   const opening = new Set<Promise<unknown>>()
 
   const request = (operation: Operation, input: object, context: CallContext, id: string): WireRequest => {
-    const { type, ...rest } = addressed(operation, input as Record<string, unknown>)
+    const { type, ...rest } = requestFor(operation, input as Record<string, unknown>)
     const isBytes = operation.takes === 'bytes' && context.input !== undefined
     return {
       ...rest,
@@ -75,7 +75,7 @@ export function remoteManager(options: RemoteOptions): Manager {
   function cancelling(id: string, signal: AbortSignal | undefined): Disposable & { readonly late: AbortSignal } {
     const late = new AbortController()
     const cancel = (): void => {
-      setTimeout(() => late.abort(), patienceMs).unref()
+      setTimeout(() => late.abort(), timeoutMs).unref()
       void cancelRequest(line, own, id)
     }
     signal?.addEventListener('abort', cancel, { once: true })
@@ -95,10 +95,10 @@ export function remoteManager(options: RemoteOptions): Manager {
     if (failures.has(id)) {
       const failure = failures.get(id)
       failures.delete(id)
-      await whole(reply)
+      await readBody(reply)
       throw failure
     }
-    if (operation.form === 'bytes' && reply.status < 300) return await whole(reply)
+    if (operation.form === 'bytes' && reply.status < 300) return await readBody(reply)
     const first = await jsonOf(reply)
     return withBytes(operation.output, Array.isArray(first) ? await allPages(first, reply, asked, cancel.late) : first)
   }
@@ -223,7 +223,7 @@ function contextHeaders({ actor, correlationId, causationId, lease }: CallContex
 /** That there is nothing to stop any more is no error. */
 async function cancelRequest(line: Wire, headers: Record<string, string>, id: string): Promise<void> {
   try {
-    await whole(await line.send({ method: 'DELETE', path: `/api/requests/${id}`, headers }))
+    await readBody(await line.send({ method: 'DELETE', path: `/api/requests/${id}`, headers }))
   } catch {
     // The daemon is gone, and with it the request.
   }

@@ -4,7 +4,7 @@ import type { WireRequest } from './wire.ts'
 type Input = Readonly<Record<string, unknown>>
 
 /** The request that an operation with this input is. */
-export function addressed(operation: Operation, input: Input): Omit<WireRequest, 'headers'> & { type?: string } {
+export function requestFor(operation: Operation, input: Input): Omit<WireRequest, 'headers'> & { type?: string } {
   const given = Object.entries(input).filter(([, value]) => value !== undefined)
   const has = new Set(given.map(([field]) => field))
   const fieldsIn = (route: string): string[] => [...route.matchAll(/:(\w+)/g)].map(([, field = '']) => field)

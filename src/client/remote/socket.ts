@@ -1,9 +1,9 @@
 import { WebSocket, type ClientOptions } from 'ws'
 import type { Operation } from '../../api/operation.ts'
 import { AwError } from '../../domain/errors.ts'
-import { mailbox } from '../../domain/async-queue.ts'
+import { asyncQueue } from '../../domain/async-queue.ts'
 import type { CallContext } from '../../ports/manager.ts'
-import { addressed } from './request.ts'
+import { requestFor } from './request.ts'
 import { withBytes } from './bytes.ts'
 import { errorOf, itemOf, type Problem } from './problem.ts'
 import { dial, type Address } from './wire.ts'
@@ -14,7 +14,7 @@ interface Target {
 }
 
 /** How long the daemon may take to end what was cancelled. */
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 /** A stream that is also given something while it goes on: a command with its standard input, a port. */
 export async function* socketStream(
@@ -24,7 +24,7 @@ export async function* socketStream(
   { signal, input: given }: CallContext,
 ): AsyncGenerator<object> {
   if (signal?.aborted) throw new AwError('aborted', 'The caller cancelled this', { cause: signal.reason })
-  const { path, body = '{}' } = addressed(operation, input as Record<string, unknown>)
+  const { path, body = '{}' } = requestFor(operation, input as Record<string, unknown>)
   const socket = new WebSocket(`ws://${target.headers['host']}${path}`, optionsOf(target))
   const inbox = inboxOf(socket)
   const cancel = (): void => tell(socket, { cancel: true })
@@ -61,7 +61,7 @@ const optionsOf = ({ address, headers }: Target): ClientOptions => ({
 
 async function ended(socket: WebSocket, inbox: Inbox): Promise<void> {
   tell(socket, { cancel: true })
-  const late = setTimeout(() => socket.terminate(), patienceMs)
+  const late = setTimeout(() => socket.terminate(), timeoutMs)
   while ((await inbox.next()) !== undefined);
   clearTimeout(late)
 }
@@ -113,7 +113,7 @@ interface Inbox {
 
 /** A reader that is slow makes the daemon wait. */
 function inboxOf(socket: WebSocket): Inbox {
-  const messages = mailbox<string>((left) => {
+  const messages = asyncQueue<string>((left) => {
     if (left < 8 && socket.isPaused) socket.resume()
   })
   let closed: number | undefined

@@ -29,7 +29,7 @@ export const dial = (address: Address): Socket =>
   connect('socket' in address ? { path: address.socket } : { ...address, noDelay: true })
 
 const idleMs = 20_000
-const mostHead = 64 * 1024
+const maxHead = 64 * 1024
 
 /**
  * As much of HTTP/1.1 as the daemon speaks, over plain sockets that are used again. Node's own client takes twice as long
@@ -168,7 +168,7 @@ async function readHead(line: Line): Promise<Omit<Reply, 'body'>> {
       line.unread(all.subarray(end + 4))
       return headOf(all.subarray(0, end).toString('latin1'))
     }
-    const piece = all.length > mostHead ? undefined : await line.next()
+    const piece = all.length > maxHead ? undefined : await line.next()
     if (piece === undefined) throw new Error('the connection was closed')
     all = Buffer.concat([all, piece])
   }
@@ -234,7 +234,7 @@ async function textLine(line: Line): Promise<string> {
 }
 
 /** All of an answer at once. */
-export async function whole({ body }: Reply): Promise<Buffer> {
+export async function readBody({ body }: Reply): Promise<Buffer> {
   const parts: Buffer[] = []
   for await (const part of body) parts.push(part)
   return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
@@ -242,7 +242,7 @@ export async function whole({ body }: Reply): Promise<Buffer> {
 
 /** Its value, or the error that it is. */
 export async function jsonOf(reply: Reply): Promise<unknown> {
-  const text = (await whole(reply)).toString('utf8')
+  const text = (await readBody(reply)).toString('utf8')
   const value: unknown = text === '' ? undefined : JSON.parse(text)
   if (reply.status < 300) return value
   throw errorOf(value as Problem)

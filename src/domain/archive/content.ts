@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
-import { type Input, need, type Reading } from './input.ts'
+import { type Input, readExactly, type Reading } from './input.ts'
 import type { Found } from './read-member.ts'
-import { refused } from './refusals.ts'
+import { archiveRefused } from './refusals.ts'
 import { type Segment, sparseMapReader } from './sparse-map.ts'
 import { blockSize, isZero, padded } from './tar-header.ts'
 
@@ -16,8 +16,8 @@ export function* readContent(input: Input, found: Found, onData: OnData | undefi
   const { stored } = found
   const content = found.member.sparse ? yield* sparse(input, found, onData) : yield* plain(input, stored, onData)
   const rest = padded(stored) - stored
-  if (rest > 0 && !isZero(yield* need(input, rest)) && strict)
-    throw refused('manifest', 'there is something between two entries', found.member.path)
+  if (rest > 0 && !isZero(yield* readExactly(input, rest)) && strict)
+    throw archiveRefused('manifest', 'there is something between two entries', found.member.path)
   return content
 }
 
@@ -43,13 +43,14 @@ function* sparse(input: Input, { member, stored }: Found, onData: OnData | undef
   const map = sparseMapReader(member.size)
   let segments: readonly Segment[] | undefined
   while (segments === undefined) {
-    if (map.bytes + blockSize > stored) throw refused('sparse_map', 'a map of holes in it is damaged', member.path)
-    const block = yield* need(input, blockSize)
+    if (map.bytes + blockSize > stored)
+      throw archiveRefused('sparse_map', 'a map of holes in it is damaged', member.path)
+    const block = yield* readExactly(input, blockSize)
     sum.update(block)
     segments = map.push(block)
   }
   const data = segments.reduce((all, { length }) => all + length, 0)
-  if (data !== stored - map.bytes) throw refused('sparse_map', 'a map of holes in it is damaged', member.path)
+  if (data !== stored - map.bytes) throw archiveRefused('sparse_map', 'a map of holes in it is damaged', member.path)
   for (const { offset, length } of segments) {
     for (let done = 0; done < length;) {
       const piece = yield* input.some(length - done)

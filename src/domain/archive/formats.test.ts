@@ -5,7 +5,7 @@ import type { Member } from './member.ts'
 import { archivePath } from './paths.ts'
 import { decodePax, encodePax, formatTime, isText, parseTime } from './pax.ts'
 import { encodeSparseMap, joinSegments, type Segment, sparseMapReader } from './sparse-map.ts'
-import { decodeHeader, divideName, encodeHeader } from './tar-header.ts'
+import { decodeHeader, encodeHeader, splitName } from './tar-header.ts'
 
 const bytes = (most: number): fc.Arbitrary<string> =>
   fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: most }).map((codes) => String.fromCharCode(...codes))
@@ -54,7 +54,7 @@ describe('headers', () => {
         ),
         (names) => {
           const whole = names.join('/')
-          const divided = divideName(whole)
+          const divided = splitName(whole)
           if (divided === undefined) return expect(whole.length).toBeGreaterThan(100)
           const [prefix, rest] = divided
           expect(prefix === '' ? rest : `${prefix}/${rest}`).toBe(whole)

@@ -1,4 +1,4 @@
-import { refused } from './refusals.ts'
+import { archiveRefused } from './refusals.ts'
 
 /** What an archive of ours says about itself, in its first entry. */
 export interface ArchiveHeader {
@@ -12,7 +12,7 @@ const version = 1
 const reservedName = '.aw-archive'
 
 /** A name that the tree does not have at its top. */
-export function reservedBeside(names: ReadonlySet<string>): string {
+export function freeReservedName(names: ReadonlySet<string>): string {
   for (let number = 0; ; number++) {
     const name = number === 0 ? reservedName : `${reservedName}-${number}`
     if (!names.has(name)) return name
@@ -20,7 +20,7 @@ export function reservedBeside(names: ReadonlySet<string>): string {
 }
 
 /** That name, if the first entry of an archive has this path; undefined if the archive is not ours. */
-export const reservedIn = (path: string): string | undefined =>
+export const reservedNameIn = (path: string): string | undefined =>
   /^(\.aw-archive(?:-[1-9][0-9]{0,8})?)\/header\.json$/.exec(path)?.[1]
 
 export const formatHeader = (about: Readonly<Record<string, unknown>>): Buffer =>
@@ -29,8 +29,8 @@ export const formatHeader = (about: Readonly<Record<string, unknown>>): Buffer =
 export function parseHeader(bytes: Buffer): ArchiveHeader {
   const header = parse(bytes)
   if (header['format'] !== 'aw-archive' || !Number.isSafeInteger(header['version']))
-    throw refused('manifest', 'its first entry is damaged')
-  if (header['version'] !== version) throw refused('newer', `it has the format ${String(header['version'])}`)
+    throw archiveRefused('manifest', 'its first entry is damaged')
+  if (header['version'] !== version) throw archiveRefused('newer', `it has the format ${String(header['version'])}`)
   return header as unknown as ArchiveHeader
 }
 
@@ -39,6 +39,6 @@ function parse(bytes: Buffer): Record<string, unknown> {
     const value: unknown = JSON.parse(bytes.toString())
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   } catch (error) {
-    throw refused('manifest', 'its first entry is damaged', undefined, error)
+    throw archiveRefused('manifest', 'its first entry is damaged', undefined, error)
   }
 }

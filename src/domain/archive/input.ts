@@ -1,4 +1,4 @@
-import { refused } from './refusals.ts'
+import { archiveRefused } from './refusals.ts'
 
 /** Work that stops where it needs more bytes. */
 export type Reading<T> = Generator<void, T, void>
@@ -42,7 +42,7 @@ export function newInput(): Input {
     *take(length) {
       for (; isShort(length); yield) {
         if (ended && isShort(1)) return undefined
-        if (ended) throw cut()
+        if (ended) throw truncated()
       }
       if ((chunks[0]?.length ?? 0) >= length) return shift(length)
       const pieces: Buffer[] = []
@@ -51,19 +51,19 @@ export function newInput(): Input {
       return Buffer.concat(pieces, length)
     },
     *some(most) {
-      for (; isShort(1); yield) if (ended) throw cut()
+      for (; isShort(1); yield) if (ended) throw truncated()
       return shift(Math.min(most, chunks[0]?.length ?? 0))
     },
   }
 }
 
-export const cut = (): Error => refused('truncated', 'it ends too early')
+export const truncated = (): Error => archiveRefused('truncated', 'it ends too early')
 
 /** The same, where something must follow. */
-export function* need(input: Input, length: number): Reading<Buffer> {
+export function* readExactly(input: Input, length: number): Reading<Buffer> {
   return (yield* input.take(length)) ?? raise()
 }
 
 function raise(): never {
-  throw cut()
+  throw truncated()
 }

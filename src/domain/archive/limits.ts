@@ -35,19 +35,19 @@ export const noLimits: ArchiveLimits = {
  * Where there are so many bytes of room. Logs grow a thousandfold and are no attack; what takes a quarter of the room at
  * most, and no more than a gigabyte, leaves enough to everybody else.
  */
-export const limitsWithin = (room: number): Pick<ArchiveLimits, 'bytes' | 'ratioFrom'> => ({
+export const limitsForSpace = (room: number): Pick<ArchiveLimits, 'bytes' | 'ratioFrom'> => ({
   bytes: room,
   ratioFrom: Math.max(defaultLimits.ratioFrom, Math.min(room / 4, 1024 ** 3)),
 })
 
 /** Of one extended header: it is read into memory, like all of the following. */
-export const mostExtendedBytes = 4 * 1024 ** 2
+export const maxExtendedBytes = 4 * 1024 ** 2
 /** Of a map of holes. */
-export const mostSparseBytes = 16 * 1024 ** 2
-export const mostSegments = 500_000
+export const maxSparseBytes = 16 * 1024 ** 2
+export const maxSegments = 500_000
 /** Of the first entry of an archive of ours. */
-export const mostHeaderBytes = 64 * 1024
+export const maxHeaderBytes = 64 * 1024
 /** Zeros that may follow the end: programs fill up the last record. */
-export const mostPadding = 16 * 1024 ** 2
+export const maxPadding = 16 * 1024 ** 2
 /** Of compressed data. */
-export const mostFrames = 100_000
+export const maxFrames = 100_000

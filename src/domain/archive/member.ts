@@ -1,5 +1,5 @@
 import { attributeRecords, encodePax, formatTime, isText, type Records } from './pax.ts'
-import { blockSize, divideName, encodeHeader, most, padded, type TarHeader } from './tar-header.ts'
+import { blockSize, encodeHeader, fieldMax, padded, splitName, type TarHeader } from './tar-header.ts'
 
 /** Something that an archive holds. Text is bytes (latin1). */
 export interface Member {
@@ -36,11 +36,11 @@ export function encodeMember(member: Member, stored: number): Buffer {
     name,
     type: types[member.kind],
     mode: member.mode,
-    uid: clipped(member.uid, most.id),
-    gid: clipped(member.gid, most.id),
-    size: clipped(stored, most.size),
-    mtime: seconds >= 0n && seconds <= BigInt(most.mtime) ? Number(seconds) : 0,
-    linkName: member.target.slice(0, most.link),
+    uid: clipped(member.uid, fieldMax.id),
+    gid: clipped(member.gid, fieldMax.id),
+    size: clipped(stored, fieldMax.size),
+    mtime: seconds >= 0n && seconds <= BigInt(fieldMax.mtime) ? Number(seconds) : 0,
+    linkName: member.target.slice(0, fieldMax.link),
     major: member.major,
     minor: member.minor,
   }
@@ -69,19 +69,23 @@ function recordsOf(member: Member, name: string, stored: number): (readonly [str
   const add = (needed: boolean, key: string, value: string | number): void => {
     if (needed) records.push([key, String(value)])
   }
-  const isLong = divideName(name) === undefined
-  const isFarLink = member.target.length > most.link
+  const isLong = splitName(name) === undefined
+  const isFarLink = member.target.length > fieldMax.link
   const texts = [isLong || member.sparse ? member.path : '', isFarLink ? member.target : '']
   add(!texts.every(isText), 'hdrcharset', 'BINARY')
   add(isLong, 'path', name)
   add(isFarLink, 'linkpath', member.target)
   // The rest has been told with the first name.
   if (member.kind === 'hardlink') return records
-  add(stored > most.size, 'size', stored)
-  add(member.uid > most.id, 'uid', member.uid)
-  add(member.gid > most.id, 'gid', member.gid)
+  add(stored > fieldMax.size, 'size', stored)
+  add(member.uid > fieldMax.id, 'uid', member.uid)
+  add(member.gid > fieldMax.id, 'gid', member.gid)
   const { mtimeNs } = member
-  add(mtimeNs % second !== 0n || mtimeNs < 0n || mtimeNs / second > BigInt(most.mtime), 'mtime', formatTime(mtimeNs))
+  add(
+    mtimeNs % second !== 0n || mtimeNs < 0n || mtimeNs / second > BigInt(fieldMax.mtime),
+    'mtime',
+    formatTime(mtimeNs),
+  )
   add(member.sparse, 'GNU.sparse.major', 1)
   add(member.sparse, 'GNU.sparse.minor', 0)
   add(member.sparse, 'GNU.sparse.name', member.path)

@@ -1,4 +1,4 @@
-import { refused } from './refusals.ts'
+import { archiveRefused } from './refusals.ts'
 
 /** Extended headers (POSIX pax): `LENGTH KEY=VALUE` and a line feed, where the length counts itself. All is bytes (latin1). */
 export type Records = ReadonlyMap<string, string>
@@ -23,10 +23,10 @@ export function decodePax(bytes: Buffer): Map<string, string> {
     const digits = blank === -1 || blank - at > 10 ? '' : bytes.toString('latin1', at, blank)
     const end = at + Number(digits)
     if (!/^[1-9][0-9]*$/.test(digits) || end > bytes.length || end < blank + 3 || bytes[end - 1] !== 0x0a)
-      throw refused('extended_header', 'an extended header in it is damaged')
+      throw archiveRefused('extended_header', 'an extended header in it is damaged')
     const record = bytes.toString('latin1', blank + 1, end - 1)
     const equals = record.indexOf('=')
-    if (equals < 1) throw refused('extended_header', 'an extended header in it is damaged')
+    if (equals < 1) throw archiveRefused('extended_header', 'an extended header in it is damaged')
     records.set(record.slice(0, equals), record.slice(equals + 1))
     at = end
   }
@@ -43,18 +43,18 @@ export function formatTime(ns: bigint): string {
 
 export function parseTime(text: string): bigint {
   const [, sign, seconds = '', fraction = ''] = /^(-?)([0-9]{1,19})(?:\.([0-9]*))?$/.exec(text) ?? []
-  if (sign === undefined || BigInt(seconds) > mostSeconds) throw refused('number', 'a time in it is not a number')
+  if (sign === undefined || BigInt(seconds) > maxSeconds) throw archiveRefused('number', 'a time in it is not a number')
   const ns = BigInt(seconds) * second + BigInt(fraction.slice(0, 9).padEnd(9, '0'))
   return sign === '-' ? -ns : ns
 }
 
 const second = 1_000_000_000n
 /** What a file can have. */
-const mostSeconds = 2n ** 63n - 1n
+const maxSeconds = 2n ** 63n - 1n
 
 export function parseCount(text: string, what: string): number {
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : NaN
-  if (!Number.isSafeInteger(value)) throw refused('number', `the ${what} in an extended header is not a number`)
+  if (!Number.isSafeInteger(value)) throw archiveRefused('number', `the ${what} in an extended header is not a number`)
   return value
 }
 
@@ -71,7 +71,7 @@ export function attributesIn(records: Records): Map<string, string> {
   for (const [key, value] of records) {
     if (!key.startsWith(attributePrefix)) continue
     const name = key.slice(attributePrefix.length).replaceAll('%3D', '=').replaceAll('%25', '%')
-    if (name === '' || name.includes('\0')) throw refused('extended_header', 'an attribute in it has no name')
+    if (name === '' || name.includes('\0')) throw archiveRefused('extended_header', 'an attribute in it has no name')
     found.set(name, value)
   }
   return found

@@ -1,10 +1,10 @@
 import { type OnData, readContent } from './content.ts'
-import { type ArchiveHeader, parseHeader, reservedIn } from './header.ts'
-import { cut, type Input, need, type Reading } from './input.ts'
-import { type ArchiveLimits, mostHeaderBytes, mostPadding } from './limits.ts'
+import { type ArchiveHeader, parseHeader, reservedNameIn } from './header.ts'
+import { type Input, readExactly, type Reading, truncated } from './input.ts'
+import { type ArchiveLimits, maxHeaderBytes, maxPadding } from './limits.ts'
 import { newManifest, pathAt } from './manifest.ts'
 import { type Found, readMember } from './read-member.ts'
-import { overLimit, refused } from './refusals.ts'
+import { archiveRefused, overLimit } from './refusals.ts'
 import { blockSize, isZero, padded } from './tar-header.ts'
 
 /** What is done with the entries of an archive. Everything in it is untrusted, until all of it has been read. */
@@ -63,11 +63,12 @@ const isBelow = ({ member }: Found, prefix: string | undefined): boolean =>
   prefix !== undefined && member.path.startsWith(prefix)
 
 function* readHeader(input: Input, found: Found | undefined): Reading<Own | undefined> {
-  const reserved = found && reservedIn(found.member.path)
+  const reserved = found && reservedNameIn(found.member.path)
   if (found === undefined || reserved === undefined || found.member.kind !== 'file') return undefined
-  if (found.stored > mostHeaderBytes || found.member.sparse) throw refused('manifest', 'its first entry is damaged')
-  const bytes = found.stored === 0 ? Buffer.alloc(0) : yield* need(input, padded(found.stored))
-  if (!isZero(bytes.subarray(found.stored))) throw refused('manifest', 'its first entry is damaged')
+  if (found.stored > maxHeaderBytes || found.member.sparse)
+    throw archiveRefused('manifest', 'its first entry is damaged')
+  const bytes = found.stored === 0 ? Buffer.alloc(0) : yield* readExactly(input, padded(found.stored))
+  if (!isZero(bytes.subarray(found.stored))) throw archiveRefused('manifest', 'its first entry is damaged')
   const content = Buffer.from(bytes.subarray(0, found.stored))
   return { header: parseHeader(content), bytes: content, reserved }
 }
@@ -83,18 +84,18 @@ function count({ member, stored }: Found, tally: Tally, limits: ArchiveLimits): 
 /** In ours each path is there once, and a first name comes before the others. */
 function inOrder({ member }: Found, last: string | undefined): string {
   const path = member.path === '.' ? '' : member.path
-  if (last !== undefined && path <= last) throw refused('order', 'its entries are not in order', member.path)
+  if (last !== undefined && path <= last) throw archiveRefused('order', 'its entries are not in order', member.path)
   if (member.kind === 'hardlink' && member.target >= path)
-    throw refused('order', 'its entries are not in order', member.path)
+    throw archiveRefused('order', 'its entries are not in order', member.path)
   return path
 }
 
 /** What was read tells what the manifest must be. */
 function* compareManifest(input: Input, found: Found | undefined, own: Own, expected: Buffer): Reading<void> {
-  if (found === undefined) throw refused('manifest', 'its manifest is missing')
+  if (found === undefined) throw archiveRefused('manifest', 'its manifest is missing')
   const { member, stored } = found
   if (member.path !== `${own.reserved}/manifest` || member.kind !== 'file' || member.sparse)
-    throw refused('manifest', 'something stands in the place of its manifest', member.path)
+    throw archiveRefused('manifest', 'something stands in the place of its manifest', member.path)
   for (let position = 0; position < stored;) {
     const piece = yield* input.some(stored - position)
     const beside = expected.subarray(position, position + piece.length)
@@ -103,8 +104,10 @@ function* compareManifest(input: Input, found: Found | undefined, own: Own, expe
   }
   if (stored !== expected.length) throw differs(expected, stored)
   const rest = padded(stored) - stored
-  if (rest > 0 && !isZero(yield* need(input, rest))) throw refused('trailing', 'there is something behind its manifest')
-  if (!isZero(yield* need(input, blockSize))) throw refused('trailing', 'there is something behind its manifest')
+  if (rest > 0 && !isZero(yield* readExactly(input, rest)))
+    throw archiveRefused('trailing', 'there is something behind its manifest')
+  if (!isZero(yield* readExactly(input, blockSize)))
+    throw archiveRefused('trailing', 'there is something behind its manifest')
 }
 
 function firstDifference(one: Buffer, other: Buffer): number {
@@ -113,7 +116,7 @@ function firstDifference(one: Buffer, other: Buffer): number {
 }
 
 const differs = (expected: Buffer, offset: number): Error =>
-  refused('manifest', 'what it holds is not what its manifest says', pathAt(expected, offset))
+  archiveRefused('manifest', 'what it holds is not what its manifest says', pathAt(expected, offset))
 
 /** One block of the end has been read. Ours have one more and nothing else; others may fill up with zeros. */
 function* readEnd(input: Input, isOurs: boolean): Reading<void> {
@@ -123,8 +126,8 @@ function* readEnd(input: Input, isOurs: boolean): Reading<void> {
     if (block === undefined) break
     zeros += block.length
     if (!isZero(block) || (isOurs && zeros > blockSize))
-      throw refused('trailing', 'there is something behind its end (several archives in one file?)')
-    if (zeros > mostPadding) throw overLimit('padding', mostPadding, 'has more zeros behind its end')
+      throw archiveRefused('trailing', 'there is something behind its end (several archives in one file?)')
+    if (zeros > maxPadding) throw overLimit('padding', maxPadding, 'has more zeros behind its end')
   }
-  if (isOurs && zeros === 0) throw cut()
+  if (isOurs && zeros === 0) throw truncated()
 }

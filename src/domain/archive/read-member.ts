@@ -1,9 +1,9 @@
-import { type Input, need, type Reading } from './input.ts'
-import { type ArchiveLimits, mostExtendedBytes } from './limits.ts'
+import { type Input, readExactly, type Reading } from './input.ts'
+import { type ArchiveLimits, maxExtendedBytes } from './limits.ts'
 import type { Member } from './member.ts'
 import { archivePath } from './paths.ts'
 import { attributesIn, decodePax, parseCount, parseTime, type Records } from './pax.ts'
-import { overLimit, refused } from './refusals.ts'
+import { archiveRefused, overLimit } from './refusals.ts'
 import { blockSize, decodeHeader, isZero, padded, type TarHeader } from './tar-header.ts'
 
 /** An entry, and how much of what follows belongs to it, without what fills up its last block. */
@@ -39,14 +39,14 @@ interface Before {
 export function* readMember(input: Input, limits: ArchiveLimits, strict: boolean): Reading<Found | undefined> {
   const before: Before = {}
   for (let count = 0; ; count++) {
-    const block = yield* need(input, blockSize)
+    const block = yield* readExactly(input, blockSize)
     if (block[0] === 0 && isZero(block)) {
-      if (Object.keys(before).length > 0) throw refused('header', 'a header in it belongs to no entry')
+      if (Object.keys(before).length > 0) throw archiveRefused('header', 'a header in it belongs to no entry')
       return undefined
     }
     const header = decodeHeader(block)
     // Each of those below at most once before an entry; a comment on all that follows as often as somebody likes.
-    if (count > mostBefore) throw refused('header', 'it has headers without entries')
+    if (count > maxBefore) throw archiveRefused('header', 'it has headers without entries')
     if (header.type === 'x') before.pax = once(before.pax, yield* extended(input, header, strict))
     else if (strict && !(header.type in kinds)) throw unsupported(header.type, header.name)
     else if (header.type === 'L') before.longName = once(before.longName, cString(yield* extension(input, header)))
@@ -57,10 +57,10 @@ export function* readMember(input: Input, limits: ArchiveLimits, strict: boolean
   }
 }
 
-const mostBefore = 100
+const maxBefore = 100
 
 function once<T>(present: T | undefined, value: T): T {
-  if (present !== undefined) throw refused('header', 'an entry of it has two headers of one kind')
+  if (present !== undefined) throw archiveRefused('header', 'an entry of it has two headers of one kind')
   return value
 }
 
@@ -68,7 +68,7 @@ function* extended(input: Input, header: TarHeader, strict: boolean): Reading<Re
   const bytes = yield* extension(input, header, strict)
   const records = decodePax(bytes)
   if (strict && [...records].some(([key, value]) => !isOurs(key, value)))
-    throw refused('manifest', 'it has an extended header that was not written with it')
+    throw archiveRefused('manifest', 'it has an extended header that was not written with it')
   return records
 }
 
@@ -78,11 +78,12 @@ const isOurs = (key: string, value: string): boolean =>
     : /^(path|linkpath|size|uid|gid|mtime|GNU\.sparse\.(major|minor|name|realsize)|SCHILY\.xattr\..*)$/s.test(key)
 
 function* extension(input: Input, { size }: TarHeader, strict = false): Reading<Buffer> {
-  if (size > mostExtendedBytes)
-    throw overLimit('extendedBytes', mostExtendedBytes, `has an extended header of ${size} bytes`)
+  if (size > maxExtendedBytes)
+    throw overLimit('extendedBytes', maxExtendedBytes, `has an extended header of ${size} bytes`)
   if (size === 0) return Buffer.alloc(0)
-  const bytes = yield* need(input, padded(size))
-  if (strict && !isZero(bytes.subarray(size))) throw refused('manifest', 'there is something between two entries')
+  const bytes = yield* readExactly(input, padded(size))
+  if (strict && !isZero(bytes.subarray(size)))
+    throw archiveRefused('manifest', 'there is something between two entries')
   return bytes.subarray(0, size)
 }
 
@@ -95,7 +96,7 @@ function cString(bytes: Buffer): string {
 function checkGlobal(records: Records): void {
   for (const key of records.keys())
     if (/^(path|linkpath|size|uid|gid|mtime|hdrcharset|GNU\.|SCHILY\.)/.test(key))
-      throw refused('extended_header', `it sets "${key}" for all entries at once`)
+      throw archiveRefused('extended_header', `it sets "${key}" for all entries at once`)
 }
 
 function memberOf(header: TarHeader, before: Before, limits: ArchiveLimits): Found {
@@ -107,8 +108,8 @@ function memberOf(header: TarHeader, before: Before, limits: ArchiveLimits): Fou
   const path = archivePath(name, limits)
   const stored = pax.has('size') ? parseCount(pax.get('size') ?? '', 'size') : header.size
   // Readers do not agree whether data follows then: what one takes for content is an entry to another.
-  if (kind !== 'file' && stored !== 0) throw refused('header', `a ${kind} in it has a size`, path)
-  if (path === '.' && kind !== 'directory') throw refused('path', `its top is a ${kind}`)
+  if (kind !== 'file' && stored !== 0) throw archiveRefused('header', `a ${kind} in it has a size`, path)
+  if (path === '.' && kind !== 'directory') throw archiveRefused('path', `its top is a ${kind}`)
   const sparse = isSparse(pax, path)
   const sized = sparse ? parseCount(pax.get('GNU.sparse.realsize') ?? '', 'size') : stored
   const member: Member = {
@@ -131,12 +132,12 @@ function memberOf(header: TarHeader, before: Before, limits: ArchiveLimits): Fou
 function idOf(record: string | undefined, field: number): number {
   const id = record === undefined ? field : parseCount(record, 'owner')
   // The last one means "as it is" to the kernel.
-  if (id >= 2 ** 32 - 1) throw refused('number', 'an owner in it is no number of a user')
+  if (id >= 2 ** 32 - 1) throw archiveRefused('number', 'an owner in it is no number of a user')
   return id
 }
 
 function nameOf(header: TarHeader, pax: Records, { longName }: Before): string {
-  if (pax.has('path') && longName !== undefined) throw refused('header', 'an entry of it has two names')
+  if (pax.has('path') && longName !== undefined) throw archiveRefused('header', 'an entry of it has two names')
   return pax.get('GNU.sparse.name') ?? pax.get('path') ?? longName ?? header.name
 }
 
@@ -144,7 +145,7 @@ function targetOf(kind: Member['kind'], target: string, path: string, limits: Ar
   if (kind === 'hardlink') return archivePath(target, limits)
   if (kind !== 'symlink') return ''
   if (target === '' || target.includes('\0') || target.length > 4095)
-    throw refused('link', 'a link in it leads to what cannot be a path', path)
+    throw archiveRefused('link', 'a link in it leads to what cannot be a path', path)
   return target
 }
 
@@ -153,12 +154,12 @@ function isSparse(pax: Records, path: string): boolean {
   const keys = [...pax.keys()].filter((key) => key.startsWith('GNU.sparse.'))
   if (keys.length === 0) return false
   if (pax.get('GNU.sparse.major') !== '1' || pax.get('GNU.sparse.minor') !== '0')
-    throw refused('unsupported_entry', 'it tells holes in a way that is not read', path)
+    throw archiveRefused('unsupported_entry', 'it tells holes in a way that is not read', path)
   return true
 }
 
 const unsupported = (type: string, path: string): Error =>
-  refused(
+  archiveRefused(
     'unsupported_entry',
     type === 'S'
       ? 'it tells holes in a way that is not read (made with tar --sparse; add --format=pax)'

@@ -29,7 +29,7 @@ const hints: Partial<Record<Fault, string>> = {
 const otherwise = 'Nothing of it was taken over; make the archive again, or unpack it elsewhere and give the folder'
 
 /** The whole archive is refused. */
-export function refused(fault: Fault, what: string, path?: string, cause?: unknown): AwError {
+export function archiveRefused(fault: Fault, what: string, path?: string, cause?: unknown): AwError {
   const where = path === undefined ? '' : `: ${quotePath(asText(path))}`
   return new AwError('source_failed', `The archive cannot be used: ${what}${where}`, {
     hint: hints[fault] ?? otherwise,
@@ -60,7 +60,7 @@ export function overLimit(limit: string, most: number, what: string): AwError {
 export const asText = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
 
 /** A disk that is away must not be replaced by a directory on another one. */
-export const shelfGone = (directory: string): AwError =>
+export const archiveDirectoryMissing = (directory: string): AwError =>
   new AwError('file_not_found', `The archive directory ${directory} is missing, though archives were written to it`, {
     hint: `If its disk is not mounted, mount it; if the archives are gone for good, make it: mkdir -p ${directory}`,
     data: { path: directory },

@@ -1,5 +1,5 @@
-import { mostSegments, mostSparseBytes } from './limits.ts'
-import { refused } from './refusals.ts'
+import { maxSegments, maxSparseBytes } from './limits.ts'
+import { archiveRefused } from './refusals.ts'
 import { blockSize, padded } from './tar-header.ts'
 
 /** A part of a file that is not a hole. */
@@ -33,14 +33,14 @@ export function sparseMapReader(size: number): SparseMapReader {
   let [text, bytes] = ['', 0]
   const numbers: number[] = []
   let wanted = 1
-  const wrong = (): Error => refused('sparse_map', 'a map of holes in it is damaged')
+  const wrong = (): Error => archiveRefused('sparse_map', 'a map of holes in it is damaged')
 
   const count = (digits: string): void => {
     const value = Number(digits)
     if (!/^[0-9]{1,16}$/.test(digits) || !Number.isSafeInteger(value)) throw wrong()
     numbers.push(value)
     if (numbers.length > 1) return
-    if (value > mostSegments) throw wrong()
+    if (value > maxSegments) throw wrong()
     wanted += 2 * value
   }
 
@@ -50,7 +50,7 @@ export function sparseMapReader(size: number): SparseMapReader {
     },
     push(block) {
       bytes += block.length
-      if (bytes > mostSparseBytes) throw wrong()
+      if (bytes > maxSparseBytes) throw wrong()
       text += block.toString('latin1')
       let at = 0
       for (let end = text.indexOf('\n'); end !== -1 && numbers.length < wanted; end = text.indexOf('\n', at)) {
@@ -85,7 +85,7 @@ function raise(error: Error): never {
 }
 
 /** As few segments as can be read again: the smallest holes are filled first. */
-export function joinSegments(segments: readonly Segment[], mostOf = mostSegments - 1): readonly Segment[] {
+export function joinSegments(segments: readonly Segment[], mostOf = maxSegments - 1): readonly Segment[] {
   let joined = segments
   for (let gap = 4096; joined.length > mostOf; gap *= 2) {
     const next: { offset: number; length: number }[] = []

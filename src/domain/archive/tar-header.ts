@@ -1,4 +1,4 @@
-import { refused } from './refusals.ts'
+import { archiveRefused } from './refusals.ts'
 
 /** One block of a tar file that says what follows (POSIX ustar; GNU and older ones are read too). Text is bytes (latin1). */
 export interface TarHeader {
@@ -20,7 +20,7 @@ export interface TarHeader {
 
 export const blockSize = 512
 /** The most that fits into the fields. */
-export const most = { id: 0o7777777, size: 0o77777777777, mtime: 0o77777777777, link: 100 } as const
+export const fieldMax = { id: 0o7777777, size: 0o77777777777, mtime: 0o77777777777, link: 100 } as const
 
 export const padded = (size: number): number => Math.ceil(size / blockSize) * blockSize
 
@@ -30,7 +30,7 @@ const zeros = Buffer.alloc(blockSize)
 export const isZero = (bytes: Buffer): boolean => zeros.subarray(0, bytes.length).equals(bytes)
 
 /** Where a name is divided between its two fields; undefined if it is too long for them. */
-export function divideName(name: string): readonly [prefix: string, name: string] | undefined {
+export function splitName(name: string): readonly [prefix: string, name: string] | undefined {
   if (name.length <= 100) return ['', name]
   // The last character does not divide: a directory's name ends with a slash.
   const slash = name.indexOf('/', name.length - 101)
@@ -41,7 +41,7 @@ export function divideName(name: string): readonly [prefix: string, name: string
 /** Everything must fit: what does not stands in an extended header before it. */
 export function encodeHeader(header: TarHeader): Buffer {
   const block = Buffer.alloc(blockSize)
-  const [prefix, name] = divideName(header.name) ?? ['', header.name.slice(0, 100)]
+  const [prefix, name] = splitName(header.name) ?? ['', header.name.slice(0, 100)]
   const octal = (value: number, at: number, digits: number): void =>
     void block.write(value.toString(8).padStart(digits, '0'), at, digits, 'latin1')
   block.write(name, 0, 100, 'latin1')
@@ -56,25 +56,25 @@ export function encodeHeader(header: TarHeader): Buffer {
   octal(header.major, 329, 7)
   octal(header.minor, 337, 7)
   block.write(prefix, 345, 155, 'latin1')
-  block.write(`${sumOf(block).toString(8).padStart(6, '0')}\0 `, 148, 8, 'latin1')
+  block.write(`${checksumOf(block).toString(8).padStart(6, '0')}\0 `, 148, 8, 'latin1')
   return block
 }
 
 /** Of all bytes, the field of the sum itself counted as blanks. */
-function sumOf(block: Uint8Array): number {
+function checksumOf(block: Uint8Array): number {
   let sum = 8 * 0x20
   for (let at = 0; at < blockSize; at++) if (at < 148 || at >= 156) sum += block[at] ?? 0
   return sum
 }
 
 /** Whether it can be one at all. */
-export function hasRightSum(block: Buffer): boolean {
+export function hasValidChecksum(block: Buffer): boolean {
   const stored = /^ *([0-7]+)[ \0]*$/.exec(block.toString('latin1', 148, 156))?.[1]
-  return stored !== undefined && parseInt(stored, 8) === sumOf(block)
+  return stored !== undefined && parseInt(stored, 8) === checksumOf(block)
 }
 
 export function decodeHeader(block: Buffer): TarHeader {
-  if (!hasRightSum(block)) throw refused('header', 'a header in it is damaged, its sum is wrong')
+  if (!hasValidChecksum(block)) throw archiveRefused('header', 'a header in it is damaged, its sum is wrong')
   const text = (at: number, length: number): string => {
     const end = block.indexOf(0, at)
     return block.toString('latin1', at, end === -1 ? at + length : Math.min(end, at + length))
@@ -104,7 +104,7 @@ function numberIn(block: Buffer, at: number, length: number, what: string): numb
   const first = block[at] ?? 0
   if (first === 0x80 || first === 0xff) return binaryIn(block, at, length, first === 0xff, what)
   const digits = /^ *([0-7]*) *(?:\0|$)/.exec(block.toString('latin1', at, at + length))?.[1]
-  if (digits === undefined) throw refused('number', `the ${what} in a header is not a number`)
+  if (digits === undefined) throw archiveRefused('number', `the ${what} in a header is not a number`)
   return digits === '' ? 0 : parseInt(digits, 8)
 }
 
@@ -113,11 +113,11 @@ function binaryIn(block: Buffer, at: number, length: number, negative: boolean, 
   for (const byte of block.subarray(at + 1, at + length)) value = (value << 8n) | BigInt(byte)
   if (negative) value -= 1n << BigInt(8 * (length - 1))
   const number = Number(value)
-  if (!Number.isSafeInteger(number)) throw refused('number', `the ${what} in a header is too large`)
+  if (!Number.isSafeInteger(number)) throw archiveRefused('number', `the ${what} in a header is too large`)
   return number
 }
 
 function positive(value: number, what: string): number {
-  if (value < 0) throw refused('number', `the ${what} in a header is negative`)
+  if (value < 0) throw archiveRefused('number', `the ${what} in a header is negative`)
   return value
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { configKeys, resolveConfig, variableOf } from './config.ts'
+import { configKeys, environmentVariableOf, resolveConfig } from './config.ts'
 import { readWorkspaceConfig } from '../sources/creation.ts'
 import { parseDuration } from '../text/duration.ts'
 import { nearest } from '../text/nearest.ts'
@@ -101,7 +101,7 @@ describe('settings', () => {
   })
 
   it('have a variable each', () => {
-    const variables = Object.keys(configKeys).map(variableOf)
+    const variables = Object.keys(configKeys).map(environmentVariableOf)
     expect(new Set(variables).size).toBe(variables.length)
     expect(variables).toContain('AW_WORKSPACES_BASE_PATH')
   })

@@ -50,7 +50,7 @@ export function resolveConfig(sources: ConfigSources): Config {
   for (const [key, value] of flatten(sources.file ?? {})) put(key, value, 'file')
   assertVariables(sources.env ?? {})
   for (const key of Object.keys(configKeys)) {
-    const value = sources.env?.[variableOf(key)]
+    const value = sources.env?.[environmentVariableOf(key)]
     if (value !== undefined) put(key, value, 'environment')
   }
   for (const [key, value] of Object.entries(sources.set ?? {})) put(key, value, 'flag')
@@ -66,7 +66,7 @@ interface Place {
 }
 
 function placeOf(key: string, origin: Origin, { locate }: ConfigSources): Place {
-  if (origin === 'environment') return { text: variableOf(key), data: { origin } }
+  if (origin === 'environment') return { text: environmentVariableOf(key), data: { origin } }
   if (origin === 'flag') return { text: '--set', data: { origin } }
   const found = locate?.(key)
   if (found === undefined) return { text: origin, data: { origin } }
@@ -74,7 +74,7 @@ function placeOf(key: string, origin: Origin, { locate }: ConfigSources): Place 
   return { text, data: { origin, ...found } }
 }
 
-export const variableOf = (key: string): string => `AW_${key.replace('.', '_').toUpperCase()}`
+export const environmentVariableOf = (key: string): string => `AW_${key.replace('.', '_').toUpperCase()}`
 
 /** Variables of `aw` that are no settings. */
 const ownVariables = [
@@ -98,8 +98,8 @@ const givenVariables = ['AW_WORKSPACE', 'AW_TASK', 'AW_AGENT', 'AW_SLUG', 'AW_PO
 function assertVariables(env: Readonly<Record<string, string | undefined>>): void {
   const ours = Object.keys(env).filter((name) => name.startsWith('AW_') && env[name] !== undefined)
   if (ours.length === 0) return
-  const known = [...Object.keys(configKeys).map(variableOf), ...ownVariables, ...givenVariables]
-  const sections = Object.keys(configKeys).map((key) => variableOf(`${key.split('.')[0]}.`))
+  const known = [...Object.keys(configKeys).map(environmentVariableOf), ...ownVariables, ...givenVariables]
+  const sections = Object.keys(configKeys).map((key) => environmentVariableOf(`${key.split('.')[0]}.`))
   for (const name of ours) {
     if (known.includes(name)) continue
     const close = nearest(name, known, name.length > 15 ? 2 : 1)

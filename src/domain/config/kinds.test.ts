@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { configKeys, type ConfigKey, resolveConfig, variableOf } from './config.ts'
+import { configKeys, type ConfigKey, resolveConfig, environmentVariableOf } from './config.ts'
 import { ruleOf } from './kinds.ts'
 import { AwError } from '../errors.ts'
 
@@ -13,7 +13,10 @@ const inFile = (key: string, value: unknown) => {
 }
 const sources = [
   ['/home/aw.toml, line 3', inFile],
-  [undefined, (key: string, value: unknown) => resolveConfig({ env: { [variableOf(key)]: value as string } })],
+  [
+    undefined,
+    (key: string, value: unknown) => resolveConfig({ env: { [environmentVariableOf(key)]: value as string } }),
+  ],
   ['--set', (key: string, value: unknown) => resolveConfig({ set: { [key]: value as string } })],
 ] as const
 
@@ -58,7 +61,7 @@ describe.each(keys)('%s', (key) => {
     if (typeof usual !== 'boolean') wrong.push(true, false)
     if (typeof usual === 'boolean') wrong.push(0, 1)
     if (typeof usual === 'string') wrong.push(7, 'a\0b', '\ud800')
-    for (const [place = variableOf(key), read] of sources)
+    for (const [place = environmentVariableOf(key), read] of sources)
       for (const value of wrong) expectRefused(place, value, () => read(key, value))
   })
 
@@ -77,7 +80,7 @@ describe.each(keys)('%s', (key) => {
       fc.boolean(),
     )
     fc.assert(
-      fc.property(value, fc.constantFrom(...sources), (given, [place = variableOf(key), read]) => {
+      fc.property(value, fc.constantFrom(...sources), (given, [place = environmentVariableOf(key), read]) => {
         const error = refusal(() => read(key, given))
         if (error === undefined) {
           const taken = read(key, given).settings[key]

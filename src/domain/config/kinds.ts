@@ -1,13 +1,13 @@
 import { isAgentName } from '../agents/check.ts'
 import { parseGitRef } from '../git/ref.ts'
-import { longestMs, mostCount } from '../text/max-values.ts'
+import { maxCount, maxTimerMs } from '../text/max-values.ts'
 import { isTemplateRef } from '../names.ts'
 import { parseRules } from '../network/rules.ts'
 import { maxPathBytes } from '../paths.ts'
 import { isRandomMount } from '../sandbox/mount.ts'
-import { assertPlace, protectedNames } from '../sandbox/mount-target.ts'
+import { assertMountTarget, protectedNames } from '../sandbox/mount-target.ts'
 import { parseLabelLimits } from '../space/limits.ts'
-import { tcpPlace } from '../network/tcp-address.ts'
+import { parseTcpAddress } from '../network/tcp-address.ts'
 
 /** How a setting is written: the name of a kind, a range of whole numbers, or one of a few words. */
 export type Kind = keyof typeof kinds | Range | readonly string[]
@@ -83,9 +83,9 @@ export const kinds = {
   ),
   mount: textOf(
     'random, or an absolute path that a sandbox has nothing at, such as /workspace',
-    (text) => isRandomMount(text) || assertPlace(text, 'The workspace'),
+    (text) => isRandomMount(text) || assertMountTarget(text, 'The workspace'),
   ),
-  listen: textOf('127.0.0.1:PORT, [::1]:PORT or localhost:PORT, or empty', (text) => void tcpPlace(text)),
+  listen: textOf('127.0.0.1:PORT, [::1]:PORT or localhost:PORT, or empty', (text) => void parseTcpAddress(text)),
   branch: textOf('the name of a branch, or empty', (text) => void parseGitRef(text === '' ? null : text)),
   agent: textOf(
     'the name of an agent, 1 to 32 of a-z, 0-9 and -, or empty',
@@ -101,11 +101,11 @@ export const kinds = {
     (text) => parseLabelLimits(text) !== undefined,
     'label=value:MB, …',
   ),
-  count: rangeOf({ least: 0, most: mostCount }, `a whole number, 0 or more, at most ${mostCount}`),
-  positive: rangeOf({ least: 1, most: mostCount }, `a whole number, 1 or more, at most ${mostCount}`),
+  count: rangeOf({ least: 0, most: maxCount }, `a whole number, 0 or more, at most ${maxCount}`),
+  positive: rangeOf({ least: 1, most: maxCount }, `a whole number, 1 or more, at most ${maxCount}`),
   milliseconds: rangeOf(
-    { least: 0, most: longestMs },
-    `a whole number, from 0 to ${longestMs} (24 days): no clock counts further`,
+    { least: 0, most: maxTimerMs },
+    `a whole number, from 0 to ${maxTimerMs} (24 days): no clock counts further`,
   ),
   switch: {
     title: 'true or false',

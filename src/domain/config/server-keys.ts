@@ -1,5 +1,5 @@
 import type { Key } from './keys.ts'
-import { usualLimits } from '../text/strict-json.ts'
+import { defaultJsonLimits } from '../text/strict-json.ts'
 
 /** Of the daemon: where it listens, and what it takes from whom. */
 export const serverKeys = {
@@ -20,17 +20,17 @@ export const serverKeys = {
   'server.header_kb': { kind: 'positive', default: 16, about: 'Largest head of a request: its address and headers' },
   'server.json_depth': {
     kind: 'positive',
-    default: usualLimits.depth,
+    default: defaultJsonLimits.depth,
     about: 'How deep the JSON of a request may be nested',
   },
   'server.json_keys': {
     kind: 'positive',
-    default: usualLimits.keys,
+    default: defaultJsonLimits.keys,
     about: 'How many keys the JSON of a request may have, all of its objects together',
   },
   'server.json_values': {
     kind: 'positive',
-    default: usualLimits.values,
+    default: defaultJsonLimits.values,
     about: 'How many values the JSON of a request may hold',
   },
   'server.upload_mb': {

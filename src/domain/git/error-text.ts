@@ -5,7 +5,7 @@ import type { RemoteUrl } from './url.ts'
 const hidden = '***'
 
 /** Without passwords, tokens and headers, whoever put them there: a server may repeat what it was sent. */
-export function withoutCredentials(text: string, secrets: readonly string[] = []): string {
+export function redactCredentials(text: string, secrets: readonly string[] = []): string {
   const told = secrets.filter((secret) => secret.length >= 4).toSorted((a, b) => b.length - a.length)
   return told
     .reduce((clean, secret) => clean.replace(anySpelling(secret), hidden), text)
@@ -38,8 +38,8 @@ export function secretsOf(url: RemoteUrl): string[] {
 }
 
 /** The few lines that say what went wrong: no progress, no control characters, never long. */
-export function shortWords(stderr: string, secrets: readonly string[] = []): string {
-  const lines = withoutCredentials(stderr, secrets)
+export function summarizeStderr(stderr: string, secrets: readonly string[] = []): string {
+  const lines = redactCredentials(stderr, secrets)
     .split(/[\r\n]+/)
     .map((line) => line.replace(/\p{Cc}\[[0-9;]*[a-zA-Z]|\p{Cc}/gu, ' ').trim())
     .filter((line) => line !== '' && !/\d+% \(|^(?:remote: )?(?:hint|warning):|^Cloning into/i.test(line))

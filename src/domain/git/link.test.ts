@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { namedByGitFile, namesInside } from './link.ts'
+import { gitFileTarget, resolveInside } from './link.ts'
 
 test('a file names a repository as git writes and reads it', () => {
-  expect(namedByGitFile('gitdir: /r/.git/worktrees/w\n')).toBe('/r/.git/worktrees/w')
-  expect(namedByGitFile('gitdir: ../.git/modules/m\r\n')).toBe('../.git/modules/m')
-  expect(namedByGitFile('gitdir: ../out\0/../in')).toBe('../out')
-  expect(namedByGitFile('gitdir:/r')).toBeUndefined()
-  expect(namedByGitFile('')).toBeUndefined()
+  expect(gitFileTarget('gitdir: /r/.git/worktrees/w\n')).toBe('/r/.git/worktrees/w')
+  expect(gitFileTarget('gitdir: ../.git/modules/m\r\n')).toBe('../.git/modules/m')
+  expect(gitFileTarget('gitdir: ../out\0/../in')).toBe('../out')
+  expect(gitFileTarget('gitdir:/r')).toBeUndefined()
+  expect(gitFileTarget('')).toBeUndefined()
 })
 
 test.each([
@@ -19,5 +19,5 @@ test.each([
   [['m'], 'link/../.git', undefined],
   [['m'], '/folder/.git', undefined],
 ])('in %j, %s leads to %j', (directory, path, names) => {
-  expect(namesInside(directory, path)).toEqual(names)
+  expect(resolveInside(directory, path)).toEqual(names)
 })

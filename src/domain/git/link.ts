@@ -4,7 +4,7 @@
  */
 
 /** What such a file names, as git reads it; undefined if it names nothing. */
-export function namedByGitFile(text: string): string | undefined {
+export function gitFileTarget(text: string): string | undefined {
   const prefix = 'gitdir: '
   if (!text.startsWith(prefix)) return undefined
   const [path = ''] = text.slice(prefix.length).split('\0')
@@ -16,7 +16,7 @@ export function namedByGitFile(text: string): string | undefined {
  * or could be: an absolute path is so, as it does not lead into a copy, and one that goes back up on its way, which may
  * be through a link.
  */
-export function namesInside(directory: readonly string[], path: string): readonly string[] | undefined {
+export function resolveInside(directory: readonly string[], path: string): readonly string[] | undefined {
   if (path.startsWith('/')) return undefined
   const steps = path.split('/').filter((step) => step !== '' && step !== '.')
   const down = steps.findIndex((step) => step !== '..')

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { isGitsName } from './names.ts'
+import { isDotGitName } from './names.ts'
 
 const bytes = (text: string): string => Buffer.from(text).toString('latin1')
 
@@ -30,6 +30,6 @@ it('is what git itself refuses in a tree', () => {
       return true
     }
   }
-  for (const name of names) expect([name, isGitsName(bytes(name))]).toEqual([name, isRefused(name)])
-  expect(refused.split(' ').filter((name) => !isGitsName(bytes(name)))).toEqual([])
+  for (const name of names) expect([name, isDotGitName(bytes(name))]).toEqual([name, isRefused(name)])
+  expect(refused.split(' ').filter((name) => !isDotGitName(bytes(name)))).toEqual([])
 })

@@ -3,7 +3,7 @@
  * case of letters, with what file systems do not see in a name (HFS+), or as its short form, with blanks and dots behind
  * it, as a stream of it or below a backslash (NTFS). Names are bytes, one character each (latin1).
  */
-export function isGitsName(name: string): boolean {
+export function isDotGitName(name: string): boolean {
   const text = Buffer.from(name, 'latin1').toString()
   return text.replaceAll(unseen, '').toLowerCase() === '.git' || text.split('\\').some(isShort)
 }

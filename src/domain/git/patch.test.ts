@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { gitPatch, isGitsOwn, type PatchSide } from './patch.ts'
+import { gitPatch, isInsideDotGit, type PatchSide } from './patch.ts'
 
 const file = (path: string, text: string, mode = 0o644): PatchSide => ({ path, kind: 'file', mode, text })
 const link = (path: string, text: string): PatchSide => ({ path, kind: 'symlink', mode: 0o777, text })
@@ -41,7 +41,7 @@ describe('a patch', () => {
   })
 
   it('has nothing of what is below .git', () => {
-    expect(['.git', 'a/.GIT/config', '.gitignore', 'x.git/y'].map(isGitsOwn)).toEqual([true, true, false, false])
+    expect(['.git', 'a/.GIT/config', '.gitignore', 'x.git/y'].map(isInsideDotGit)).toEqual([true, true, false, false])
   })
 })
 

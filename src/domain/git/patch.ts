@@ -1,4 +1,4 @@
-import { isGitsName } from './names.ts'
+import { isDotGitName } from './names.ts'
 import { hunksOf } from '../text/diff.ts'
 
 /** One side of a path, as far as git knows it. Directories, pipes and devices are none. */
@@ -94,4 +94,4 @@ function parted(name: string): string {
 }
 
 /** git refuses to touch its own directory, so what is in one is in no patch. */
-export const isGitsOwn = (path: string): boolean => path.split('/').some(isGitsName)
+export const isInsideDotGit = (path: string): boolean => path.split('/').some(isDotGitName)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkRefName, isRefName, parseGitRef } from './ref.ts'
 import { parseGitUrl } from './url.ts'
-import { secretsOf, shortWords, withoutCredentials } from './error-text.ts'
+import { redactCredentials, secretsOf, summarizeStderr } from './error-text.ts'
 
 describe('a url', () => {
   test.each([
@@ -175,14 +175,14 @@ describe('what git says', () => {
     ['bad token github_pat_11ABCDEFG0123456789', 'bad token ***'],
     ['remote: glpat-abcdefghij1234 expired', 'remote: *** expired'],
   ])('%s', (said, clean) => {
-    expect(withoutCredentials(said)).toBe(clean)
+    expect(redactCredentials(said)).toBe(clean)
   })
 
   test('what was in the url is hidden in every form', () => {
     const url = parseGitUrl('https://me:p%40ss%20word@example.com/x')
     if (url.kind === 'path') throw new Error('not a path')
     const said = `p@ss word p%40ss%20word ${Buffer.from('me:p@ss word').toString('base64')}`
-    expect(withoutCredentials(said, secretsOf(url))).toBe('*** *** ***')
+    expect(redactCredentials(said, secretsOf(url))).toBe('*** *** ***')
   })
 
   test.each([
@@ -201,7 +201,7 @@ describe('what git says', () => {
       'base64',
     )
     for (const form of [secret, secret.toUpperCase(), encoded, encoded.toLowerCase(), all, base64]) {
-      const told = withoutCredentials(`said ${form}, twice: ${form}.`, secretsOf(url))
+      const told = redactCredentials(`said ${form}, twice: ${form}.`, secretsOf(url))
       expect(told).toMatch(/^said \*{3}=*, twice: \*{3}=*\.$/)
     }
   })
@@ -209,7 +209,7 @@ describe('what git says', () => {
   test('a short name alone is no secret', () => {
     const url = parseGitUrl('https://git@example.com/x')
     if (url.kind === 'path') throw new Error('not a path')
-    expect(withoutCredentials('git says: no', secretsOf(url))).toBe('git says: no')
+    expect(redactCredentials('git says: no', secretsOf(url))).toBe('git says: no')
   })
 
   test('is short, without progress, colours or advice', () => {
@@ -221,7 +221,7 @@ describe('what git says', () => {
       "fatal: repository 'https://example.com/x/' not found",
       `fatal: ${'x'.repeat(1000)}`,
     ].join('\n')
-    const words = shortWords(said)
+    const words = summarizeStderr(said)
     expect(words).toMatch(/^remote: {2}No entry; fatal: repository 'https:\/\/example.com\/x\/' not found; fatal: x+…$/)
     expect(words.length).toBeLessThan(410)
   })

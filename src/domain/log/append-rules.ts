@@ -19,7 +19,7 @@ export const growingIntents: ReadonlySet<string> = new Set([
  * The stored events, if the call repeats an earlier one; `undefined` if all are new.
  * @param stored for each event, what the log holds under its id
  */
-export function repeated(
+export function findRepeated(
   stream: StreamId,
   events: readonly NewEvent[],
   stored: readonly (AnyEvent | undefined)[],
@@ -97,7 +97,7 @@ export function planAppend(
 }
 
 /** Bytes of the payload of what somebody asks for. */
-const mostBytes = 64 * 1024
+const maxBytes = 64 * 1024
 
 /**
  * Payloads are small: each is kept for good, and read with every other. Only what asks for something is refused, which is
@@ -106,10 +106,10 @@ const mostBytes = 64 * 1024
 function assertSmall({ type, data }: LogRecord): void {
   if (!type.endsWith('_started') && type !== 'workspace_labelled') return
   const bytes = Buffer.byteLength(data)
-  if (bytes <= mostBytes) return
-  throw new AwError('invalid_input', `What this says is ${bytes} bytes long, and ${mostBytes} are the most`, {
+  if (bytes <= maxBytes) return
+  throw new AwError('invalid_input', `What this says is ${bytes} bytes long, and ${maxBytes} are the most`, {
     hint: 'Make config and labels shorter; long texts belong into files of the workspace',
-    data: { bytes, limit: mostBytes },
+    data: { bytes, limit: maxBytes },
   })
 }
 
@@ -134,7 +134,10 @@ function assertNotFenced(stream: StreamId, workspace: Workspace | undefined, eve
 }
 
 /** Whether an append gives the workspace a name it did not hold, and whether it makes one more live workspace. */
-export function claims(before: Workspace | undefined, after: Workspace | undefined): { name: boolean; place: boolean } {
+export function newClaims(
+  before: Workspace | undefined,
+  after: Workspace | undefined,
+): { name: boolean; place: boolean } {
   if (after === undefined || !isLive(after.state)) return { name: false, place: false }
   const place = before === undefined || !isLive(before.state)
   return { name: place || before.task !== after.task || before.agent !== after.agent, place }
@@ -154,7 +157,7 @@ export function assertNameFree(
 }
 
 /** @param count the live workspaces there are without the new one */
-export function assertPlaceFree(limit: number, count: number): void {
+export function assertBelowWorkspaceLimit(limit: number, count: number): void {
   if (count < limit) return
   throw new AwError('limit_reached', `There are ${count} live workspaces and ${limit} are allowed`, {
     hint: 'Destroy one, or raise workspaces.max_workspaces',

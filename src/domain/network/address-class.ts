@@ -66,7 +66,7 @@ const ipv6Classes: Ranges = [
   ['::/0', 'reserved'],
 ]
 
-export function classOf(address: Address): AddressClass {
+export function classifyAddress(address: Address): AddressClass {
   const table = address.family === 4 ? ipv4Classes : ipv6Classes
   return rowsOf(table).find(({ prefix, bits }) => holds(prefix, bits, address.bytes))?.class ?? 'reserved'
 }

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { isIPv4, isIPv6 } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { parseAddress } from './address.ts'
-import { classOf } from './address-class.ts'
+import { classifyAddress } from './address-class.ts'
 
 const classOfText = (text: string): string => {
   const address = parseAddress(text)
-  return address === undefined ? 'none' : classOf(address)
+  return address === undefined ? 'none' : classifyAddress(address)
 }
 
 describe('an address has one spelling', () => {
@@ -139,7 +139,7 @@ describe('what it leads to', () => {
     fc.assert(
       fc.property(fc.ipV6(), (text) => {
         const address = parseAddress(text)
-        if (address?.family !== 6 || classOf(address) !== 'public') return
+        if (address?.family !== 6 || classifyAddress(address) !== 'public') return
         expect((address.bytes[0] ?? 0) >> 5).toBe(1)
       }),
     )

@@ -4,7 +4,7 @@
  */
 export function staysBelow(path: string): boolean {
   let text = path
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     if (!staysAsRead(text)) return false
     const decoded = decode(text)
     if (decoded === text) return true
@@ -13,7 +13,7 @@ export function staysBelow(path: string): boolean {
   return false
 }
 
-const mostRounds = 4
+const maxRounds = 4
 
 function staysAsRead(text: string): boolean {
   // Two slashes at the beginning are a host to some.

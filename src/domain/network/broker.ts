@@ -40,7 +40,7 @@ export const brokerUrl = (name: string): string => `http://127.0.0.1:${proxyPort
 /** Throws `invalid_input`, with nothing of what may be secret in it, unless all of them are brokers. */
 export function parseBrokers(brokers: readonly Broker[]): readonly BrokerRoute[] {
   const routes = brokers.map(parseBroker)
-  if (routes.length > mostBrokers) throw new AwError('invalid_input', `There are more than ${mostBrokers} brokers`)
+  if (routes.length > maxBrokers) throw new AwError('invalid_input', `There are more than ${maxBrokers} brokers`)
   const twice = routes.find(({ name }, at) => routes.findIndex((other) => other.name === name) < at)
   if (twice !== undefined) throw new AwError('invalid_input', `There are two brokers called ${twice.name}`)
   return routes
@@ -86,8 +86,8 @@ function parseHeaders(name: string, headers: unknown): BrokerRoute['headers'] {
   if (list === undefined) throw refused(name, 'headers', 'it has no headers', headersHint)
   const names = list.map(([header]) => header.toLowerCase())
   const wrong =
-    list.length > mostHeaders
-      ? `it has more than ${mostHeaders} headers`
+    list.length > maxHeaders
+      ? `it has more than ${maxHeaders} headers`
       : !names.every(isFreeName)
         ? 'the name of a header is none, or one that the proxy sets itself'
         : new Set(names).size < names.length
@@ -101,13 +101,13 @@ function parseHeaders(name: string, headers: unknown): BrokerRoute['headers'] {
 
 const headersHint = 'A header has a name of letters, digits and -, and one line of ASCII as its value'
 
-const isFreeName = (name: string): boolean => /^[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/.test(name) && !ofTheProxy.has(name)
+const isFreeName = (name: string): boolean => /^[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/.test(name) && !proxyHeaders.has(name)
 
 const isValue = (value: unknown): boolean =>
   typeof value === 'string' && value.length <= longestValue && /^[!-~](?:[ -~]*[!-~])?$/.test(value)
 
 /** Headers that are between two neighbours, and not for whom the request is meant. */
-export const ofOneHop: readonly string[] = [
+export const hopByHopHeaders: readonly string[] = [
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -119,10 +119,10 @@ export const ofOneHop: readonly string[] = [
   'upgrade',
 ]
 
-const ofTheProxy = new Set([...ofOneHop, 'content-length', 'expect', 'host'])
+const proxyHeaders = new Set([...hopByHopHeaders, 'content-length', 'expect', 'host'])
 
-const mostBrokers = 32
-const mostHeaders = 16
+const maxBrokers = 32
+const maxHeaders = 16
 const longestValue = 8192
 
 const refused = (broker: string, field: string, why: string, hint: string): AwError =>

@@ -1,10 +1,10 @@
 import { AwError } from '../errors.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Address } from './address.ts'
-import { classOf, type AddressClass } from './address-class.ts'
+import { classifyAddress, type AddressClass } from './address-class.ts'
 import { hostText, parseAuthority, type Host } from './host.ts'
 import { presetHosts, presetNames } from './presets.ts'
-import { isLikeTopLevel, sharedHostAt } from './shared-hosts.ts'
+import { looksLikePublicSuffix, sharedHostAt } from './shared-hosts.ts'
 
 /** One line of an allow-list, understood. */
 export interface Rule {
@@ -53,10 +53,10 @@ function parseRule(text: string): Rule {
   if (below) checkWildcard(host)
   const addresses = fixedAddresses(host)
   if (addresses !== undefined) checkAddresses(host, addresses, port)
-  return { host: host.text, below, ports: port === undefined ? usualPorts : [port], addresses }
+  return { host: host.text, below, ports: port === undefined ? defaultPorts : [port], addresses }
 }
 
-const usualPorts = [443, 80]
+const defaultPorts = [443, 80]
 
 const loopbacks: readonly Address[] = [
   { family: 4, text: '127.0.0.1', bytes: [127, 0, 0, 1] },
@@ -78,7 +78,7 @@ function checkWildcard(host: Host): void {
   if (host.address !== undefined || host.text === 'localhost') {
     throw refused(`${star} names nothing: only below a name there are names`)
   }
-  if (isLikeTopLevel(host.text)) throw tooWide(star)
+  if (looksLikePublicSuffix(host.text)) throw tooWide(star)
   const shared = sharedHostAt(host.text)
   if (shared !== undefined) {
     throw refused(`${star} would allow what anybody puts at ${shared}`, 'Write out each host that is needed there')
@@ -89,7 +89,7 @@ function checkWildcard(host: Host): void {
 const reachable: readonly AddressClass[] = ['public', 'private', 'shared', 'loopback']
 
 /** Whether an address that the owner has named may be reached at all. */
-export const isReachable = (address: Address): boolean => reachable.includes(classOf(address))
+export const isReachable = (address: Address): boolean => reachable.includes(classifyAddress(address))
 
 function checkAddresses(host: Host, addresses: readonly Address[], port: number | undefined): void {
   if (port === undefined) {
@@ -99,7 +99,8 @@ function checkAddresses(host: Host, addresses: readonly Address[], port: number 
     )
   }
   const wrong = addresses.find((address) => !isReachable(address))
-  if (wrong !== undefined) throw refused(`${hostText(host)} is never reached from a sandbox (${classOf(wrong)})`)
+  if (wrong !== undefined)
+    throw refused(`${hostText(host)} is never reached from a sandbox (${classifyAddress(wrong)})`)
 }
 
 const tooWide = (star: string): AwError => refused(`${star} would allow whatever anybody has registered there`)

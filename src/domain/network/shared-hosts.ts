@@ -127,7 +127,7 @@ export const sharedHostAt = (name: string): string | undefined =>
   sharedHosts.find((shared) => isAtOrBelow(shared, name) || isAtOrBelow(name, shared))
 
 /** `co.uk`, `com.au`: under a country's two letters, words that countries register names below. */
-export const isLikeTopLevel = (name: string): boolean =>
+export const looksLikePublicSuffix = (name: string): boolean =>
   !name.includes('.') ||
   /^(?:ac|co|com|edu|go|gob|gov|govt|id|ltd|me|mil|ne|net|nom|or|org|plc|sch)\.[a-z]{2}$/.test(name)
 

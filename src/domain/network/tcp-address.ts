@@ -1,12 +1,12 @@
 import { AwError } from '../errors.ts'
 
-export interface TcpPlace {
+export interface TcpAddress {
   readonly host: string
   readonly port: number
 }
 
 /** A port of this machine's loopback, and nothing else: whoever can be reached from elsewhere belongs behind a proxy. */
-export function tcpPlace(text: string): TcpPlace | undefined {
+export function parseTcpAddress(text: string): TcpAddress | undefined {
   if (text === '') return undefined
   const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(text) ?? []
   const address = { localhost: '127.0.0.1', '127.0.0.1': '127.0.0.1', '[::1]': '::1' }[host.toLowerCase()]

@@ -10,7 +10,7 @@ const system = ['usr', 'bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32', 'etc', 
 const whole = ['/', '/tmp', '/home', boxHome]
 
 /** A place in a box to mount something at: absolute, plain, and not where the system or the box itself has something. */
-export function assertPlace(path: unknown, what: string): void {
+export function assertMountTarget(path: unknown, what: string): void {
   const names = typeof path === 'string' ? splitPath(path) : []
   const plain = `/${names.join('/')}`
   const why =

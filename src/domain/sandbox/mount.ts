@@ -3,26 +3,26 @@ import type { Config } from '../config/config.ts'
 import type { Isolation } from './spec.ts'
 
 /** What the settings say of where sandboxes have their workspaces. */
-export interface MountWish {
+export interface MountSetting {
   readonly setting: string
   /** Somebody has said so; else it is what it is by default. */
   readonly isSet: boolean
 }
 
-export const mountWish = ({ settings, origins }: Config): MountWish => ({
+export const mountSetting = ({ settings, origins }: Config): MountSetting => ({
   setting: settings['sandbox.mount'],
   isSet: origins['sandbox.mount'] !== 'default',
 })
 
 /** As much of a workspace as tells where it is inside. */
-export interface Mounted {
+export interface MountedWorkspace {
   readonly id: string
   readonly profile: string
   readonly sandbox?: { readonly mount: string; readonly isolation: string } | null | undefined
 }
 
 /** The path that means a workspace to those inside: where its sandbox has it, and without one where the next will. */
-export const mountOf = (wish: MountWish, workspace: Mounted): string =>
+export const mountOf = (wish: MountSetting, workspace: MountedWorkspace): string =>
   workspace.sandbox?.mount ?? nextMount(wish, workspace)
 
 /**
@@ -30,17 +30,17 @@ export const mountOf = (wish: MountWish, workspace: Mounted): string =>
  * is the same in each of them: some programs write the path they were installed at into what they make. A session has
  * one, unless the settings name a place.
  */
-export function nextMount({ setting, isSet }: MountWish, { id, profile }: Mounted): string {
+export function nextMount({ setting, isSet }: MountSetting, { id, profile }: MountedWorkspace): string {
   const isOwn = isRandomMount(setting) || (profile === 'session' && !isSet)
   return isOwn ? `/mnt/aw-${createHash('sha256').update(`mount of ${id}`).digest('hex').slice(0, 8)}` : setting
 }
 
 /** For what belongs to no workspace, and is made for any. */
-export const commonMount = ({ setting }: MountWish): string => (isRandomMount(setting) ? usualMount : setting)
+export const genericMount = ({ setting }: MountSetting): string => (isRandomMount(setting) ? defaultMount : setting)
 
 export const isRandomMount = (setting: string): boolean => setting === 'random'
-const usualMount = '/workspace'
+const defaultMount = '/workspace'
 
 /** Whether those inside find it there; else they see the machine's own path. @param usual without a sandbox */
-export const hasMount = ({ sandbox }: Mounted, usual: Isolation): boolean =>
+export const hasMount = ({ sandbox }: MountedWorkspace, usual: Isolation): boolean =>
   (sandbox?.isolation ?? usual) === 'namespace'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { portBase, slotCount, slugOf, surroundings } from './variables.ts'
+import { portBase, slotCount, slugOf, workspaceVariables } from './variables.ts'
 
 const names = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,60}$/)
 
@@ -27,7 +27,7 @@ test('blocks of ports do not overlap and end before the ports of the kernel', ()
   const last = slotCount(blocks) - 1
   expect(portBase(1, blocks)).toBe(portBase(0, blocks) + 10)
   expect(portBase(last, blocks) + 9).toBeLessThan(32_768)
-  expect(surroundings({ task: 'web', agent: 'main' }, 2, blocks)).toEqual({
+  expect(workspaceVariables({ task: 'web', agent: 'main' }, 2, blocks)).toEqual({
     AW_WORKSPACE: 'web/main',
     AW_TASK: 'web',
     AW_AGENT: 'main',

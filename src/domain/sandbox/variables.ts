@@ -6,7 +6,7 @@ interface Named {
 }
 
 /** What a command knows of where it is, whatever it was told besides. */
-export function surroundings(workspace: Named, slot: number, ports: { first: number; count: number }) {
+export function workspaceVariables(workspace: Named, slot: number, ports: { first: number; count: number }) {
   return {
     AW_WORKSPACE: `${workspace.task}/${workspace.agent}`,
     AW_TASK: workspace.task,

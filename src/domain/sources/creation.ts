@@ -19,7 +19,7 @@ type Texts = Readonly<Record<string, string>>
 type Given<T> = { readonly [K in keyof T]?: T[K] | null | undefined }
 
 /** The `config` map of a caller, of which the operation table has checked names and types. */
-export interface GivenConfig {
+export interface CallerConfig {
   readonly max_size_mb?: number | null | undefined
   readonly allowed_operations?: readonly string[] | undefined
   readonly git_config?: Given<WorkspaceConfig['git_config']> | null | undefined
@@ -33,7 +33,7 @@ export interface GivenConfig {
 
 /** Completed from the settings, with the texts set apart. */
 export function readWorkspaceConfig(
-  config: GivenConfig,
+  config: CallerConfig,
   settings: Settings,
 ): { config: WorkspaceConfig; documents: Documents } {
   const git = config.git_config ?? {}
@@ -65,7 +65,7 @@ function operations(given: readonly string[] = allOperations): string[] {
   throw wrong('allowed_operations', `a list of ${allOperations.join(', ')}`)
 }
 
-const agentFiles = ({ blocks, variables }: NonNullable<GivenConfig['agent_files']>): AgentFiles => ({
+const agentFiles = ({ blocks, variables }: NonNullable<CallerConfig['agent_files']>): AgentFiles => ({
   blocks: { ...blocks },
   variables: { ...variables },
 })

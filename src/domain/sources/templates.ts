@@ -79,7 +79,7 @@ export function checkedVariables(given: Readonly<Record<string, string>>): Recor
 }
 
 /** What each variable is, for one workspace. */
-export function filledIn({ name, variables }: Template, given: Readonly<Record<string, string>>) {
+export function variableValues({ name, variables }: Template, given: Readonly<Record<string, string>>) {
   const unknown = Object.keys(given).find((key) => !Object.hasOwn(variables, key))
   if (unknown !== undefined)
     throw new AwError('invalid_input', `The template ${name} has no variable ${JSON.stringify(unknown)}`, {

@@ -31,21 +31,21 @@ export interface SharedLimit {
 }
 
 /** A workspace that is made, or gets another limit of its own, asks for room. */
-export const asksForRoom = (before: Workspace | undefined, after: Workspace): boolean =>
+export const needsReservation = (before: Workspace | undefined, after: Workspace): boolean =>
   before === undefined || reservedMb(after) > reservedMb(before) || (reservedMb(after) === 0 && reservedMb(before) > 0)
 
 /** The limits that an append makes a workspace fall under which it did not before, or ask for more of. */
-export function newlyUnder(
+export function newlyApplicableLimits(
   limits: SpaceLimits,
   before: Workspace | undefined,
   after: Workspace | undefined,
 ): SharedLimit[] {
   if (after === undefined) return []
-  const had = before === undefined || asksForRoom(before, after) ? [] : limitsOn(limits, before)
-  return limitsOn(limits, after).filter(({ what, of }) => !had.some((one) => one.what === what && one.of === of))
+  const had = before === undefined || needsReservation(before, after) ? [] : limitsFor(limits, before)
+  return limitsFor(limits, after).filter(({ what, of }) => !had.some((one) => one.what === what && one.of === of))
 }
 
-function limitsOn({ storeMb, perRepositoryMb, perLabel = [] }: SpaceLimits, workspace: Workspace): SharedLimit[] {
+function limitsFor({ storeMb, perRepositoryMb, perLabel = [] }: SpaceLimits, workspace: Workspace): SharedLimit[] {
   if (!isLive(workspace.state)) return []
   const repository = repositoryOf(workspace)
   return [
@@ -65,7 +65,7 @@ function limitsOn({ storeMb, perRepositoryMb, perLabel = [] }: SpaceLimits, work
 }
 
 /** Whether a workspace that is live counts against a limit that others fall under. */
-export function isUnder({ what, of }: SharedLimit, workspace: Workspace): boolean {
+export function limitApplies({ what, of }: SharedLimit, workspace: Workspace): boolean {
   if (what === 'store') return true
   if (what === 'repository') return repositoryOf(workspace) === of
   return Object.entries(workspace.labels).some(([label, value]) => `${label}=${value}` === of)
@@ -90,7 +90,7 @@ export function assertReservable(limit: SharedLimit, workspace: Workspace, reser
   }
   if (asked === 0)
     throw new AwError('limit_reached', `${name} has no size limit, and ${where[limit.what]} share ${limit.mb} MB`, {
-      hint: `Give it one (${wayOf(workspace)}), or lift ${limit.setting}`,
+      hint: `Give it one (${raiseLimitHint(workspace)}), or lift ${limit.setting}`,
       data,
     })
   const free = Math.max(0, limit.mb - reserved)
@@ -101,13 +101,13 @@ export function assertReservable(limit: SharedLimit, workspace: Workspace, reser
       hint:
         free === 0
           ? `Destroy one that is not needed, or raise ${limit.setting}; see: aw usage`
-          : `Ask for ${free} MB at the most (${wayOf(workspace)}), destroy one, or raise ${limit.setting}`,
+          : `Ask for ${free} MB at the most (${raiseLimitHint(workspace)}), destroy one, or raise ${limit.setting}`,
       data,
     },
   )
 }
 
-const wayOf = ({ source, operation }: Workspace): string =>
+const raiseLimitHint = ({ source, operation }: Workspace): string =>
   source.kind === 'workspace' && operation?.kind === 'create'
     ? `a fork has the limit of its source: aw limit ${source.name} MB`
     : 'max_size_mb in its config, or aw limit'

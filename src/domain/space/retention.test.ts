@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest'
 import {
   dueReason,
   planRetention,
-  type Plan,
-  recentMs,
+  type ReclaimPlan,
+  minAgeMs,
   type RetentionPolicy,
-  type Thing,
-  thingKinds,
+  type Reclaimable,
+  reclaimableKinds,
 } from './retention.ts'
 import { bytesAbove, type Space } from './watermarks.ts'
 
-interface Known extends Thing {
+interface Known extends Reclaimable {
   readonly bytes: number
   readonly holder: string | undefined
 }
@@ -20,8 +20,8 @@ const day = 86_400_000
 const now = Date.UTC(2026, 10, 15)
 const ago = (ms: number): string => new Date(now - ms).toISOString()
 
-const plan = (things: readonly Known[], policy: RetentionPolicy, space: Space): Promise<Plan<Known>> =>
-  planRetention(things, policy, space, { bytes: async ({ bytes }) => bytes, held: async ({ holder }) => holder })
+const plan = (items: readonly Known[], policy: RetentionPolicy, space: Space): Promise<ReclaimPlan<Known>> =>
+  planRetention(items, policy, space, { bytes: async ({ bytes }) => bytes, held: async ({ holder }) => holder })
 
 const policy = (more: Partial<RetentionPolicy> = {}): RetentionPolicy => ({
   now: new Date(now).toISOString(),
@@ -39,12 +39,12 @@ const thing = (kind: Known['kind'], age: number, more: Partial<Known> = {}): Kno
   ...more,
 })
 
-const namesOf = ({ goes }: Plan<Known>): string[] => goes.map(({ thing: { name } }) => name)
+const namesOf = ({ goes }: ReclaimPlan<Known>): string[] => goes.map(({ thing: { name } }) => name)
 const roomy: Space = { free: 1000, total: 1000 }
 
 describe('what goes', () => {
   it('is what is past its time, the cheapest loss first and in each kind the oldest', async () => {
-    const things = [
+    const items = [
       thing('workspace', 40 * day),
       thing('tree', 8 * day),
       thing('tree', 9 * day),
@@ -55,7 +55,7 @@ describe('what goes', () => {
       thing('leftover', 0, { spare: 'left unfinished' }),
       thing('archive', 400 * day),
     ]
-    const found = await plan(things, policy(), roomy)
+    const found = await plan(items, policy(), roomy)
     expect(namesOf(found)).toEqual([
       'leftover-0',
       `base-${15 * day}`,
@@ -74,15 +74,15 @@ describe('what goes', () => {
   })
 
   it('are workspaces only if that is asked for, and then only to the trash', async () => {
-    const things = [
+    const items = [
       thing('workspace', 40 * day),
       thing('workspace', day),
       thing('workspace', 2000, { expires_at: ago(1000) }),
       thing('workspace', 3000, { expires_at: ago(-1000) }),
     ]
-    expect(namesOf(await plan(things, policy(), roomy))).toEqual(['workspace-2000'])
+    expect(namesOf(await plan(items, policy(), roomy))).toEqual(['workspace-2000'])
     const keepMs = { ...policy().keepMs, workspace: 30 * day }
-    const found = await plan(things, policy({ keepMs }), roomy)
+    const found = await plan(items, policy({ keepMs }), roomy)
     expect(found.goes).toMatchObject([
       { action: 'trash', why: 'not used for 40 days; workspaces are kept for 30 days' },
       { action: 'trash', why: 'the time it was made for was over 1 second ago' },
@@ -92,24 +92,24 @@ describe('what goes', () => {
 
   it('goes on when the storage is too full, until it is not', async () => {
     const marks = { high: 90, low: 80 }
-    const things = [
+    const items = [
       thing('workspace', 3 * day, { bytes: 60 }),
       thing('workspace', 2 * day, { bytes: 60 }),
       thing('tree', 2 * day, { bytes: 30 }),
       thing('tree', day, { bytes: 30 }),
       thing('base', 2 * day, { bytes: 30 }),
     ]
-    const at = (free: number): Promise<Plan<Known>> => plan(things, policy({ marks }), { free, total: 1000 })
+    const at = (free: number): Promise<ReclaimPlan<Known>> => plan(items, policy({ marks }), { free, total: 1000 })
     expect(namesOf(await at(100))).toEqual([])
     expect(namesOf(await at(99))).toEqual([`base-${2 * day}`, `tree-${2 * day}`, `tree-${day}`, `workspace-${3 * day}`])
     expect((await at(99)).goes[1]?.why).toBe('the storage is 90% full; came into the trash 2 days ago')
-    expect(namesOf(await plan(things.slice(2), policy({ marks }), { free: 0, total: 1000 }))).toHaveLength(3)
+    expect(namesOf(await plan(items.slice(2), policy({ marks }), { free: 0, total: 1000 }))).toHaveLength(3)
   })
 
   it('counts what waits in the trash, so that a second time nothing more goes', async () => {
     const marks = { high: 90, low: 80 }
     const space = { free: 50, total: 1000 }
-    const recent = thing('tree', recentMs - 1, { bytes: 150 })
+    const recent = thing('tree', minAgeMs - 1, { bytes: 150 })
     const workspaces = [thing('workspace', 3 * day), thing('workspace', 2 * day)]
     expect(namesOf(await plan([...workspaces], policy({ marks }), space))).toHaveLength(2)
     expect(namesOf(await plan([recent, ...workspaces], policy({ marks }), space))).toEqual([])
@@ -119,7 +119,7 @@ describe('what goes', () => {
 
 const known: fc.Arbitrary<Known> = fc
   .record({
-    kind: fc.constantFrom(...thingKinds),
+    kind: fc.constantFrom(...reclaimableKinds),
     age: fc.integer({ min: 0, max: 60 * day }),
     left: fc.option(fc.integer({ min: -day, max: day }), { nil: undefined }),
     bytes: fc.nat(500),
@@ -150,12 +150,12 @@ const policies: fc.Arbitrary<RetentionPolicy> = fc.record({
 })
 const spaces = fc.nat(1000).map((free) => ({ free, total: 1000 }))
 
-type Check = (found: Plan<Known>, things: Known[], policy: RetentionPolicy, space: Space) => void
+type Check = (found: ReclaimPlan<Known>, items: Known[], policy: RetentionPolicy, space: Space) => void
 
 const always = (check: Check): Promise<void> =>
   fc.assert(
-    fc.asyncProperty(fc.array(known, { maxLength: 30 }), policies, spaces, async (things, rules, space) =>
-      check(await plan(things, rules, space), things, rules, space),
+    fc.asyncProperty(fc.array(known, { maxLength: 30 }), policies, spaces, async (items, rules, space) =>
+      check(await plan(items, rules, space), items, rules, space),
     ),
     { numRuns: 500 },
   )
@@ -181,7 +181,7 @@ describe('whatever there is', () => {
   it('what is due goes before what goes for room, and the cheaper loss before the greater', () =>
     always(({ goes }) => {
       const rank = ({ thing: one, pressed }: (typeof goes)[number]): number =>
-        (pressed ? 100 : 0) + thingKinds.indexOf(one.kind)
+        (pressed ? 100 : 0) + reclaimableKinds.indexOf(one.kind)
       const ranks = goes.map(rank)
       expect(ranks).toEqual(ranks.toSorted((a, b) => a - b))
       for (const [i, one] of goes.entries()) {
@@ -191,15 +191,15 @@ describe('whatever there is', () => {
     }))
 
   it('all that is due goes unless it is held; the rest only when it is too full', () =>
-    always(({ goes }, things, rules, space) => {
-      const due = things.filter((one) => dueReason(one, rules) !== undefined && one.holder === undefined)
+    always(({ goes }, items, rules, space) => {
+      const due = items.filter((one) => dueReason(one, rules) !== undefined && one.holder === undefined)
       expect(goes.filter(({ pressed }) => !pressed)).toHaveLength(due.length)
       const isFull = rules.marks !== null && bytesAbove(space, rules.marks.high) > 0
       if (!isFull) expect(goes.filter(({ pressed }) => pressed)).toEqual([])
     }))
 
   it('room is made for as long as it is needed and no longer', () =>
-    always(({ goes }, things, rules, space) => {
+    always(({ goes }, items, rules, space) => {
       const wanted = rules.marks === null ? 0 : bytesAbove(space, rules.marks.low)
       let gone = 0
       let moved = 0
@@ -212,16 +212,16 @@ describe('whatever there is', () => {
       if (!isFull || gone >= wanted) return
       // It was not enough: then everything went that may.
       const went = new Set(goes.map((one) => one.thing))
-      const left = things.filter(
+      const left = items.filter(
         (one) => ['base', 'cache', 'tree'].includes(one.kind) && one.holder === undefined && !went.has(one),
       )
-      for (const one of left) expect(now - Date.parse(one.since)).toBeLessThan(recentMs)
+      for (const one of left) expect(now - Date.parse(one.since)).toBeLessThan(minAgeMs)
     }))
 
   it('for room nothing goes that was used a moment ago', () =>
     always(({ goes }) => {
       const ages = goes.filter(({ pressed }) => pressed).map((one) => now - Date.parse(one.thing.since))
-      expect(Math.min(recentMs, ...ages)).toBe(recentMs)
+      expect(Math.min(minAgeMs, ...ages)).toBe(minAgeMs)
     }))
 
   it('what is told to come back is the sum of it', () =>

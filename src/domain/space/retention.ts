@@ -2,13 +2,22 @@ import { durationText } from '../text/duration.ts'
 import { bytesAbove, type Space, usedPercent, type Watermarks } from './watermarks.ts'
 
 /** In the order in which they go: what is made again by itself first, what somebody worked on last. */
-export const thingKinds = ['leftover', 'base', 'cache', 'damaged', 'tree', 'snapshot', 'archive', 'workspace'] as const
+export const reclaimableKinds = [
+  'leftover',
+  'base',
+  'cache',
+  'damaged',
+  'tree',
+  'snapshot',
+  'archive',
+  'workspace',
+] as const
 
-export type ThingKind = (typeof thingKinds)[number]
+export type ReclaimableKind = (typeof reclaimableKinds)[number]
 
 /** Something that takes space, and that may have to go. */
-export interface Thing {
-  readonly kind: ThingKind
+export interface Reclaimable {
+  readonly kind: ReclaimableKind
   readonly name: string
   /**
    * When it was used last; of a tree, since when it is in the trash; of what is damaged, when it was put aside; of an
@@ -40,14 +49,14 @@ export const trashCutoff = ({ now, keepMs }: RetentionPolicy): string =>
   new Date(Date.parse(now) - keepMs.tree).toISOString()
 
 /** What the machine must be asked. It takes time, so it is asked only about what may go. */
-export interface Look<T> {
+export interface ReclaimChecks<T> {
   /** What erasing it gives back. */
-  bytes(thing: T): Promise<number>
+  bytes(item: T): Promise<number>
   /** Why it must stay though its time is over; undefined if nothing speaks for it. */
-  held(thing: T): Promise<string | undefined>
+  held(item: T): Promise<string | undefined>
 }
 
-export interface Planned<T> {
+export interface PlannedReclaim<T> {
   readonly thing: T
   /** A workspace is never erased at once. */
   readonly action: 'erase' | 'trash'
@@ -57,9 +66,9 @@ export interface Planned<T> {
   readonly pressed: boolean
 }
 
-export interface Plan<T> {
+export interface ReclaimPlan<T> {
   /** In this order. */
-  readonly goes: readonly Planned<T>[]
+  readonly goes: readonly PlannedReclaim<T>[]
   readonly stays: readonly { readonly thing: T; readonly why: string }[]
   /** Bytes that come back at once, and those that come back when the trash is emptied. */
   readonly frees: number
@@ -67,7 +76,7 @@ export interface Plan<T> {
 }
 
 /** Whatever the storage needs, what was used, or came into the trash, so short a time ago stays. */
-export const recentMs = 3_600_000
+export const minAgeMs = 3_600_000
 
 /**
  * What goes, and why. First all whose time is over; then, if the storage is fuller than its high mark, what could have
@@ -76,13 +85,13 @@ export const recentMs = 3_600_000
  * is there, and will be erased as soon as it may be, counts as if it were gone: else every workspace would have to go
  * for the first byte.
  */
-export async function planRetention<T extends Thing>(
-  things: readonly T[],
+export async function planRetention<T extends Reclaimable>(
+  items: readonly T[],
   policy: RetentionPolicy,
   space: Space,
-  look: Look<T>,
-): Promise<Plan<T>> {
-  const goes: Planned<T>[] = []
+  look: ReclaimChecks<T>,
+): Promise<ReclaimPlan<T>> {
+  const goes: PlannedReclaim<T>[] = []
   const stays: { thing: T; why: string }[] = []
   const sum = { frees: 0, later: 0 }
   const seen = new Set<T>()
@@ -97,44 +106,45 @@ export async function planRetention<T extends Thing>(
     sum[action === 'erase' ? 'frees' : 'later'] += bytes
   }
 
-  const inOrder = things.toSorted(byCost)
-  for (const thing of inOrder) {
-    const why = dueReason(thing, policy)
-    if (why !== undefined) await take(thing, why, false)
+  const inOrder = items.toSorted(byCost)
+  for (const item of inOrder) {
+    const why = dueReason(item, policy)
+    if (why !== undefined) await take(item, why, false)
   }
   const { marks } = policy
   if (marks === null || usedPercent(space) <= marks.high) return { goes, stays, ...sum }
 
   const wanted = bytesAbove(space, marks.low)
   const full = `the storage is ${Math.floor(usedPercent(space))}% full`
-  const rest = inOrder.filter((thing) => !seen.has(thing))
-  const spare = rest.filter(({ since }) => ageOf(since, policy) >= recentMs)
-  for (const thing of spare.filter(({ kind }) => pressable.has(kind)))
-    if (sum.frees < wanted) await take(thing, `${full}; ${ageText(thing, policy)}`, true)
+  const rest = inOrder.filter((item) => !seen.has(item))
+  const spare = rest.filter(({ since }) => ageOf(since, policy) >= minAgeMs)
+  for (const item of spare.filter(({ kind }) => reclaimedUnderPressure.has(kind)))
+    if (sum.frees < wanted) await take(item, `${full}; ${ageText(item, policy)}`, true)
   const workspaces = spare.filter(({ kind }) => kind === 'workspace')
   if (sum.frees + sum.later >= wanted || workspaces.length === 0) return { goes, stays, ...sum }
   let waiting = 0
   for (const tree of rest) if (tree.kind === 'tree' && !seen.has(tree)) waiting += await look.bytes(tree)
-  for (const thing of workspaces)
-    if (sum.frees + sum.later + waiting < wanted) await take(thing, `${full}; ${ageText(thing, policy)}`, true)
+  for (const item of workspaces)
+    if (sum.frees + sum.later + waiting < wanted) await take(item, `${full}; ${ageText(item, policy)}`, true)
   return { goes, stays, ...sum }
 }
 
-const pressable: ReadonlySet<ThingKind> = new Set(['base', 'cache', 'damaged', 'tree'])
+const reclaimedUnderPressure: ReadonlySet<ReclaimableKind> = new Set(['base', 'cache', 'damaged', 'tree'])
 
-const byCost = (one: Thing, other: Thing): number =>
-  thingKinds.indexOf(one.kind) - thingKinds.indexOf(other.kind) || Date.parse(one.since) - Date.parse(other.since)
+const byCost = (one: Reclaimable, other: Reclaimable): number =>
+  reclaimableKinds.indexOf(one.kind) - reclaimableKinds.indexOf(other.kind) ||
+  Date.parse(one.since) - Date.parse(other.since)
 
 /** Why the time of a thing is over, in words; undefined if it is not. */
-export function dueReason(thing: Thing, policy: RetentionPolicy): string | undefined {
-  if (thing.spare !== undefined) return thing.spare
-  if (thing.expires_at !== undefined && thing.expires_at <= policy.now)
-    return `the time it was made for was over ${durationText(ageOf(thing.expires_at, policy))} ago`
-  const kind = thing.kind === 'cache' ? 'base' : thing.kind === 'damaged' ? 'tree' : thing.kind
+export function dueReason(item: Reclaimable, policy: RetentionPolicy): string | undefined {
+  if (item.spare !== undefined) return item.spare
+  if (item.expires_at !== undefined && item.expires_at <= policy.now)
+    return `the time it was made for was over ${durationText(ageOf(item.expires_at, policy))} ago`
+  const kind = item.kind === 'cache' ? 'base' : item.kind === 'damaged' ? 'tree' : item.kind
   if (kind === 'leftover' || kind === 'snapshot') return undefined
   const keep = policy.keepMs[kind]
-  return keep !== null && ageOf(thing.since, policy) >= keep
-    ? `${ageText(thing, policy)}; ${kindText[kind]} ${durationText(keep)}`
+  return keep !== null && ageOf(item.since, policy) >= keep
+    ? `${ageText(item, policy)}; ${kindText[kind]} ${durationText(keep)}`
     : undefined
 }
 
@@ -147,7 +157,7 @@ const kindText = {
 
 const ageOf = (since: string, { now }: RetentionPolicy): number => Date.parse(now) - Date.parse(since)
 
-function ageText({ kind, since, origin }: Thing, policy: RetentionPolicy): string {
+function ageText({ kind, since, origin }: Reclaimable, policy: RetentionPolicy): string {
   const age = durationText(ageOf(since, policy))
   if (kind === 'tree') return `${origin ?? 'came into the trash'} ${age} ago`
   if (kind === 'damaged') return `found damaged ${age} ago`

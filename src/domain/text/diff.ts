@@ -47,12 +47,12 @@ function editScript(a: readonly string[], b: readonly string[]): Edit[] {
 }
 
 /** More differences than this are not worth the memory: it grows with the square. */
-const mostSteps = 1500
+const maxSteps = 1500
 
 /** Myers' search: the furthest point on each diagonal for 0, 1, 2 … differences, then back along the way that won. */
 function shortest(a: readonly string[], b: readonly string[]): Edit[] | undefined {
   const trace: Int32Array[] = []
-  const limit = Math.min(a.length + b.length, mostSteps)
+  const limit = Math.min(a.length + b.length, maxSteps)
   let reached = new Int32Array(2 * limit + 3)
   const middle = limit + 1
   for (let d = 0; d <= limit; d++) {

@@ -7,7 +7,7 @@ export interface JsonLimits {
   readonly values: number
 }
 
-export const usualLimits: JsonLimits = { depth: 32, keys: 10_000, values: 100_000 }
+export const defaultJsonLimits: JsonLimits = { depth: 32, keys: 10_000, values: 100_000 }
 
 /**
  * JSON from outside. Two readers of the same text must not see two things in it: a key that is there twice is refused,

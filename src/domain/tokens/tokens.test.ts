@@ -10,8 +10,8 @@ import {
   isSecret,
   type KnownToken,
   makeSecret,
-  namingWorkspace,
   stateOf,
+  tokensNaming,
 } from './tokens.ts'
 
 const a: WorkspaceId = 'ws_01hzx5k8w4000000000000000a'
@@ -93,12 +93,12 @@ describe('a token', () => {
 
   it('is found by the workspace that it names, unless it is revoked already', () => {
     const known = [folded(created({ workspaces: [a] })), folded(created({ workspaces: [a, b] }), revoked())]
-    expect(namingWorkspace(known, a)).toEqual([known[0]])
-    expect(
-      namingWorkspace([folded(created({ workspaces: null })), folded(created({ workspaces: ['*/*'] }))], a),
-    ).toEqual([])
+    expect(tokensNaming(known, a)).toEqual([known[0]])
+    expect(tokensNaming([folded(created({ workspaces: null })), folded(created({ workspaces: ['*/*'] }))], a)).toEqual(
+      [],
+    )
     const inGrace = folded(created({ workspaces: [a] }), revoked({ reason: 'rotated', from: minute(10) }))
-    expect(namingWorkspace([inGrace], a)).toEqual([inGrace])
+    expect(tokensNaming([inGrace], a)).toEqual([inGrace])
   })
 })
 

@@ -90,11 +90,11 @@ export function stateOf({ revoked, expires_at: end }: KnownToken, now: number): 
 }
 
 /** When, by the clock, it ends or has ended. */
-export const timesOf = ({ revoked, expires_at: end }: KnownToken): number[] =>
+export const endTimes = ({ revoked, expires_at: end }: KnownToken): number[] =>
   [revoked?.from, end].flatMap((time) => (time == null ? [] : [Date.parse(time)]))
 
 /** Tokens that are to lose a workspace that is no more. */
-export const namingWorkspace = (tokens: Iterable<KnownToken>, id: WorkspaceId): KnownToken[] =>
+export const tokensNaming = (tokens: Iterable<KnownToken>, id: WorkspaceId): KnownToken[] =>
   [...tokens].filter(({ workspaces, revoked }) => revoked?.from !== null && workspaces?.includes(id) === true)
 
 const prefix = 'aw_'
@@ -108,7 +108,7 @@ export const isSecret = (text: string): boolean => secretForm.test(text)
 export const hashOf = (secret: string): string => hash('sha256', secret, 'hex')
 
 /** What an agent needs to work in its workspace. */
-export const usualScopes: readonly Scope[] = ['read', 'fs:read', 'fs:write', 'exec', 'snapshot']
+export const defaultScopes: readonly Scope[] = ['read', 'fs:read', 'fs:write', 'exec', 'snapshot']
 /** About the home or the machine, or for people: none of this can be held to a workspace. */
 const notHeld: readonly Scope[] = ['admin', 'approve']
 
@@ -116,7 +116,7 @@ const notHeld: readonly Scope[] = ['admin', 'approve']
 export function checkedScopes(asked: readonly Scope[] | undefined, isHeld: boolean): readonly Scope[] {
   const scopes = [...new Set(asked ?? [])]
   if (scopes.length === 0) {
-    if (isHeld) return usualScopes
+    if (isHeld) return defaultScopes
     throw new AwError('invalid_input', 'A token for every workspace needs to say what it is for', {
       hint: 'Say it, for instance --scope read; or hold it to a workspace: --workspace ID',
       data: { field: 'scopes' },

@@ -41,7 +41,7 @@ export interface DiffEntry extends ChangeEntry {
  * That of an entry: when it was written, and which names are the same file: the first of them, say. What a directory tells
  * of this follows from what is in it.
  */
-export const exactly = (kind: ChangeEntry['kind'], mtime: bigint | number, names: string): string =>
+export const exactKey = (kind: ChangeEntry['kind'], mtime: bigint | number, names: string): string =>
   kind === 'directory' ? '' : `${mtime} ${names}`
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blocksFor, compose, inject, injectAlone, withoutBlocks } from './agent-files.ts'
+import { blocksFor, composeAgentText, inject, injectReplacingAll, withoutBlocks } from './agent-files.ts'
 
 const known = (...texts: string[]) => texts.flatMap((text) => blocksFor(text, ['CLAUDE.md']))
 const injected = (existing: string | null, text: string, ...texts: string[]): string =>
@@ -8,18 +8,18 @@ const injected = (existing: string | null, text: string, ...texts: string[]): st
 describe('agent files', () => {
   it('are composed of blocks in a fixed order, others after them', () => {
     const blocks = { zebra: 'last', git_workflow: 'commit', workspace_rules: 'rules', apple: 'almost' }
-    expect(compose({ blocks, variables: {} }, {})).toBe('rules\n\ncommit\n\nalmost\n\nlast')
+    expect(composeAgentText({ blocks, variables: {} }, {})).toBe('rules\n\ncommit\n\nalmost\n\nlast')
   })
 
   it('fill in variables, the given ones first, and once only', () => {
     const blocks = { task_context: 'You are {{ agent }} on {{task}}: {{goal}}' }
-    const text = compose({ blocks, variables: { goal: '{{task}}', agent: 'bob' } }, { task: 't', agent: 'a' })
+    const text = composeAgentText({ blocks, variables: { goal: '{{task}}', agent: 'bob' } }, { task: 't', agent: 'a' })
     expect(text).toBe('You are bob on t: {{task}}')
   })
 
   it('say which variable is missing', () => {
     const files = { blocks: { task_context: 'Hello {{nobody}}' }, variables: {} }
-    expect(() => compose(files, { task: 't' })).toThrow(
+    expect(() => composeAgentText(files, { task: 't' })).toThrow(
       expect.objectContaining({
         code: 'invalid_input',
         data: expect.objectContaining({ variable: 'nobody' }) as object,
@@ -71,8 +71,8 @@ describe('agent files', () => {
     const text = `above\n${injected(null, 'theirs')}below`
     const once = injected('a\n', text)
     expect(withoutBlocks(Buffer.from(once), known(text)).rest?.toString()).toBe('a\n')
-    const alone = injectAlone(null, text)
-    expect(injectAlone(alone, text).equals(alone)).toBe(true)
+    const alone = injectReplacingAll(null, text)
+    expect(injectReplacingAll(alone, text).equals(alone)).toBe(true)
   })
 
   it('are found where somebody has written a beginning before them', () => {
@@ -89,7 +89,7 @@ describe('agent files', () => {
     expect(content.length).toBeGreaterThan(2 ** 20)
     const { rest, blocks: found } = withoutBlocks(content, known('ours'))
     expect([rest?.equals(Buffer.from(seeming)), found]).toEqual([true, 8_000])
-    expect(injectAlone(content, 'ours').toString()).toContain(`${beginning}\n${beginning}`)
+    expect(injectReplacingAll(content, 'ours').toString()).toContain(`${beginning}\n${beginning}`)
   })
 
   it('need not be text', () => {

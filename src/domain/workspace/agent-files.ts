@@ -22,7 +22,7 @@ export interface AgentFiles {
 }
 
 /** Known blocks in their order, others after them by name, one empty line between. */
-export function compose(files: AgentFiles, variables: Readonly<Record<string, string>>): string {
+export function composeAgentText(files: AgentFiles, variables: Readonly<Record<string, string>>): string {
   const known: readonly string[] = blockOrder
   const others = Object.keys(files.blocks).filter((name) => !known.includes(name))
   const texts = [...known, ...others.toSorted()].flatMap((name) => {
@@ -53,7 +53,7 @@ const begin = '<!-- aw:begin (written by aw; changes inside this block are lost)
 const end = '<!-- aw:end -->'
 
 /** A larger file is nobody's instructions: it is neither added to nor searched. */
-export const mostAgentFileBytes = 2 ** 20
+export const maxAgentFileBytes = 2 ** 20
 
 /** In the text itself a marker would be taken for one of these. */
 const blockOf = (text: string): string =>
@@ -69,7 +69,7 @@ export interface WithBlocks {
 }
 
 /** All of both, each once. */
-export function withBlocks(
+export function mergeBlocks(
   { agent_blocks: some = [] }: WithBlocks,
   { agent_blocks: more = [] }: WithBlocks,
 ): WithBlocks {
@@ -90,7 +90,7 @@ export function inject(existing: Buffer | null, text: string, known: readonly Ag
 }
 
 /** The same for a file in which nobody else writes blocks, as one of an agent's own state: all that there are go. */
-export function injectAlone(existing: Buffer | null, text: string): Buffer {
+export function injectReplacingAll(existing: Buffer | null, text: string): Buffer {
   const blocks = existing === null ? [] : [...blocksIn(existing)]
   return inject(
     existing,
@@ -113,14 +113,14 @@ function* blocksIn(content: Buffer): Generator<{ from: number; to: number; sha25
 const ending = `${end}\n`
 
 /** A file without blocks that are known to be ours. */
-export interface Bare {
+export interface StrippedFile {
   /** Null if there is nothing else: then aw has made the file. */
   readonly rest: Buffer | null
   /** How many there were. */
   readonly blocks: number
 }
 
-export function withoutBlocks(content: Buffer, known: readonly AgentBlock[]): Bare {
+export function withoutBlocks(content: Buffer, known: readonly AgentBlock[]): StrippedFile {
   const ours = new Set(known.map(({ sha256 }) => sha256))
   const found = [...blocksIn(content)].filter(({ sha256 }) => ours.has(sha256))
   const kept: Buffer[] = []

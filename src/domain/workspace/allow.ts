@@ -1,5 +1,5 @@
 import { AwError } from '../errors.ts'
-import { hasWayBack, nameOf, type Workspace, type WorkspaceConfig, type WorkspaceStateName } from './state.ts'
+import { isRestorable, nameOf, type Workspace, type WorkspaceConfig, type WorkspaceStateName } from './state.ts'
 
 /** The states in which each use case may begin. Everything else is `invalid_state`. */
 export const allowedStates = {
@@ -41,16 +41,16 @@ export function assertAllowed(workspace: Workspace, useCase: UseCase): void {
 }
 
 /** What the configuration of a workspace may leave out. */
-export type Doing = 'read' | 'write' | 'execute'
+export type AccessKind = 'read' | 'write' | 'execute'
 
-export function assertOperation(workspace: Workspace, doing: Doing): void {
-  assertDoing(workspace.config, doing, nameOf(workspace), { id: workspace.id })
+export function assertAccess(workspace: Workspace, doing: AccessKind): void {
+  assertAccessConfigured(workspace.config, doing, nameOf(workspace), { id: workspace.id })
 }
 
 /** The same for one that is about to be made. */
-export function assertDoing(
+export function assertAccessConfigured(
   { allowed_operations: allowed }: Pick<WorkspaceConfig, 'allowed_operations'>,
-  doing: Doing,
+  doing: AccessKind,
   name: string,
   data: Readonly<Record<string, unknown>> = {},
 ): void {
@@ -63,7 +63,7 @@ export function assertDoing(
 
 function hintFor(workspace: Workspace, useCase: UseCase): string {
   const name = nameOf(workspace)
-  if (hasWayBack(workspace)) return `Make it anew from its last snapshot: aw undelete ${workspace.id}`
+  if (isRestorable(workspace)) return `Make it anew from its last snapshot: aw undelete ${workspace.id}`
   if (workspace.state === 'trashed') return `Bring it back first: aw undelete ${name}`
   if (workspace.state === 'purged') return 'Its bytes are gone; create a new workspace'
   if (workspace.state === 'creating' || workspace.state === 'destroying') {

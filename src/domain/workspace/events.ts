@@ -14,7 +14,7 @@ import type {
 } from './state.ts'
 
 /** Every event of a workspace says whose it is, so that a task's history is a filter and not a join. */
-interface Whose {
+interface NameFields {
   task_id: string
   agent_id: string
 }
@@ -51,7 +51,7 @@ export interface SnapshotFacts extends SnapshotPlan {
 }
 
 /** An intent begins an operation; the event's `meta.operation` has its id and epoch 1. */
-interface Intent extends Whose {
+interface Intent extends NameFields {
   operation: OperationKind
   owner: Owner
 }
@@ -72,7 +72,7 @@ export interface WorkspaceEventData {
       /** When it may go to the trash by itself. */
       expires_at?: string
     }
-  workspace_created: Whose & {
+  workspace_created: NameFields & {
     workspace_path: string
     config: WorkspaceConfig
     created_at: string
@@ -82,22 +82,22 @@ export interface WorkspaceEventData {
     source?: Source
   }
   /** The source could not be had. The workspace is there, empty: a reset tries again. */
-  workspace_source_failed: Whose & { workspace_path: string; created_at: string; problem: Problem }
+  workspace_source_failed: NameFields & { workspace_path: string; created_at: string; problem: Problem }
 
   workspace_destroy_started: Intent & { workspace_path: string; cleanup_reason: CleanupReason; tree: string }
   /** The workspace has left its path. For `failed_create` there was nothing to keep, or its run never began. */
-  workspace_cleanup: Whose & { workspace_path: string; cleanup_reason: CleanupReason; tree: string | null }
+  workspace_cleanup: NameFields & { workspace_path: string; cleanup_reason: CleanupReason; tree: string | null }
 
   workspace_undelete_started: Intent & { workspace_path: string; tree: string }
-  workspace_undeleted: Whose & { workspace_path: string; tree: string; problem?: Problem }
+  workspace_undeleted: NameFields & { workspace_path: string; tree: string; problem?: Problem }
 
   workspace_purge_started: Intent & { trees: string[]; snapshots: SnapshotId[] }
   /** The bytes of these trees are gone for good. */
-  workspace_purged: Whose & { trees: string[]; snapshots: SnapshotId[] }
+  workspace_purged: NameFields & { trees: string[]; snapshots: SnapshotId[] }
 
   workspace_reset_started: Intent & WithBlocks & { workspace_path: string; generation: number; tree: string }
   /** A new tree stands at the path; the one before it is in the trash. */
-  workspace_reset: Whose & {
+  workspace_reset: NameFields & {
     workspace_path: string
     generation: number
     tree: string
@@ -111,13 +111,13 @@ export interface WorkspaceEventData {
     to_agent_id: string
     to_path: string
   }
-  workspace_renamed: Whose & { workspace_path: string; from: string; problem?: Problem }
+  workspace_renamed: NameFields & { workspace_path: string; from: string; problem?: Problem }
 
   snapshot_started: Intent & SnapshotPlan
-  snapshot_created: Whose & SnapshotFacts
-  snapshot_labelled: Whose & { snapshot: SnapshotId; label: string | null }
+  snapshot_created: NameFields & SnapshotFacts
+  snapshot_labelled: NameFields & { snapshot: SnapshotId; label: string | null }
   snapshot_remove_started: Intent & { snapshots: RemovedSnapshot[]; why: RemovalReason }
-  snapshot_removed: Whose & { snapshots: RemovedSnapshot[]; why: RemovalReason }
+  snapshot_removed: NameFields & { snapshots: RemovedSnapshot[]; why: RemovalReason }
 
   workspace_restore_started: Intent & {
     workspace_path: string
@@ -138,7 +138,7 @@ export interface WorkspaceEventData {
    * The tree, or some paths of it, are as in the snapshot. `kept` are the snapshots of what was replaced. With no path at
    * all (an empty list) the restore could not be brought to an end: the tree is as the `problem` left it.
    */
-  workspace_restored: Whose & {
+  workspace_restored: NameFields & {
     workspace_path: string
     snapshot: SnapshotId
     how: RestoreKind
@@ -151,23 +151,23 @@ export interface WorkspaceEventData {
     problem?: Problem
   }
   /** A name for a line of snapshots was given to a snapshot, or taken away. */
-  workspace_branched: Whose & { branch: string; snapshot: SnapshotId | null; removed: boolean }
+  workspace_branched: NameFields & { branch: string; snapshot: SnapshotId | null; removed: boolean }
 
-  workspace_labelled: Whose & { labels: Record<string, string> }
+  workspace_labelled: NameFields & { labels: Record<string, string> }
   /** When it may go to the trash by itself; null: never. */
-  workspace_ttl_set: Whose & { expires_at: string | null }
+  workspace_ttl_set: NameFields & { expires_at: string | null }
   /** What it may hold beyond what it began as; 0: no limit. */
-  workspace_limit_set: Whose & { max_size_mb: number }
+  workspace_limit_set: NameFields & { max_size_mb: number }
 
   workspace_archive_started: Intent & { tree: string; path: string }
   /** A tree in the trash is in this file too, so that it can be erased. */
-  workspace_archived: Whose & { tree: string; path: string; digest: string; bytes: number }
+  workspace_archived: NameFields & { tree: string; path: string; digest: string; bytes: number }
   /** The time for which such a file is kept is over. */
-  workspace_archive_removed: Whose & { path: string }
+  workspace_archive_removed: NameFields & { path: string }
 
   /** A sandbox that outlives its starter is about to be started around the tree. */
   sandbox_launch_started: Intent & BoxFacts
-  sandbox_launched: Whose & {
+  sandbox_launched: NameFields & {
     sandbox: BoxId
     supervisor: Owner
     /** By whom each limit is kept, and what of the settings nobody keeps here. */
@@ -176,13 +176,13 @@ export interface WorkspaceEventData {
   }
   sandbox_stop_started: Intent & { sandbox: BoxId; why: StopReason }
   /** Everything in it has ended. `lost`: not because aw ended it; `size_limit`: the workspace was over its limit. */
-  sandbox_stopped: Whose & { sandbox: BoxId; why: StopReason | 'lost' | 'size_limit' }
+  sandbox_stopped: NameFields & { sandbox: BoxId; why: StopReason | 'lost' | 'size_limit' }
 
   /** Which of the numbers it has that no other live workspace has; ports and user ids follow from it. */
-  workspace_slot_taken: Whose & { slot: number }
+  workspace_slot_taken: NameFields & { slot: number }
 
   /** A command is about to run. Of the environment only the names are told. */
-  command_started: Whose & {
+  command_started: NameFields & {
     command: CommandId
     owner: Owner
     /** The sandbox it runs in; one of its own ends with it. */
@@ -201,12 +201,12 @@ export interface WorkspaceEventData {
     inside?: CommandInside | undefined
   }
   /** `exit` is null if nobody saw the end of it, or it could not be started: the problem says which. */
-  command_ended: Whose & { command: CommandId; exit: Exit | null; snapshot: SnapshotId | null; problem?: Problem }
+  command_ended: NameFields & { command: CommandId; exit: Exit | null; snapshot: SnapshotId | null; problem?: Problem }
 
   /** Somebody wants something to be run; it is waiting until the workspace is there and its sandbox stands. */
-  run_requested: Whose & RunPlan & { owner: Owner }
+  run_requested: NameFields & RunPlan & { owner: Owner }
   /** It is about to be started in the sandbox; `before` is what the workspace was kept as. */
-  run_started: Whose & {
+  run_started: NameFields & {
     run: RunId
     sandbox: BoxId
     /** The sandbox was started for it, and ends with it. */
@@ -214,39 +214,39 @@ export interface WorkspaceEventData {
     isolation: Isolation
     before: SnapshotId | null
   }
-  run_cancel_started: Whose & { run: RunId }
+  run_cancel_started: NameFields & { run: RunId }
   /** It has ended by itself, with success. */
-  run_completed: Whose & RunOutcome & { exit: Exit }
+  run_completed: NameFields & RunOutcome & { exit: Exit }
   /** It has ended without success, could not be started, or nobody saw its end: the problem says which. */
-  run_failed: Whose & RunOutcome & { exit: Exit | null; problem: Problem }
+  run_failed: NameFields & RunOutcome & { exit: Exit | null; problem: Problem }
   /** Somebody ended it. */
-  run_cancelled: Whose & RunOutcome & { exit: Exit | null; why: CancelReason }
+  run_cancelled: NameFields & RunOutcome & { exit: Exit | null; why: CancelReason }
 
   /** Variables for the commands of a workspace were given or taken away. Their values are not in the log. */
-  env_changed: Whose & { set: { name: string; secret: boolean }[]; unset: string[] }
+  env_changed: NameFields & { set: { name: string; secret: boolean }[]; unset: string[] }
 
   /** Another process goes on with the operation, because its owner is dead or was stopped. */
-  operation_taken: Whose & { operation: OperationKind; owner: Owner; epoch: number; from: Owner }
+  operation_taken: NameFields & { operation: OperationKind; owner: Owner; epoch: number; from: Owner }
   /** The operation ended without its outcome; what it had done is undone, or kept as the reason says. */
-  operation_abandoned: Whose & { operation: OperationKind; code: string; message: string }
+  operation_abandoned: NameFields & { operation: OperationKind; code: string; message: string }
 
   /** The log knew the workspace, the disk does not: its tree was removed from outside. */
-  workspace_lost: Whose & { workspace_path: string; reason: string }
+  workspace_lost: NameFields & { workspace_path: string; reason: string }
 
   /** Trees that the log had in the trash are not on disk: they were removed from outside. */
-  trash_lost: Whose & { trees: string[] }
+  trash_lost: NameFields & { trees: string[] }
   /** The tree of a workspace that was given up as lost is on disk again: it is in the trash now. */
-  workspace_found: Whose & { tree: string }
+  workspace_found: NameFields & { tree: string }
 
-  lease_acquired: Whose & { lease_id: string; holder: string; expires_at: string }
+  lease_acquired: NameFields & { lease_id: string; holder: string; expires_at: string }
   /** Taken from a holder who had not been heard of for long enough. */
-  lease_adopted: Whose & {
+  lease_adopted: NameFields & {
     lease_id: string
     holder: string
     expires_at: string
     from: { lease_id: string; holder: string; active_at: string }
   }
-  lease_released: Whose & { lease_id: string; holder: string; reason: 'released' | 'expired' | 'taken' }
+  lease_released: NameFields & { lease_id: string; holder: string; reason: 'released' | 'expired' | 'taken' }
 }
 
 interface RemovedSnapshot {
@@ -276,7 +276,7 @@ export type RestoreKind = 'restore' | 'undo' | 'redo'
 
 export type WorkspaceEventType = keyof WorkspaceEventData
 
-interface Before {
+interface FormerName {
   /** Its name and path before the operation, for undoing it. */
   was: { task: string; agent: string; path: string }
 }
@@ -285,10 +285,10 @@ interface Before {
 export interface Intents {
   create: WorkspaceEventData['workspace_create_started']
   destroy: WorkspaceEventData['workspace_destroy_started']
-  undelete: WorkspaceEventData['workspace_undelete_started'] & Before
+  undelete: WorkspaceEventData['workspace_undelete_started'] & FormerName
   purge: WorkspaceEventData['workspace_purge_started']
   reset: WorkspaceEventData['workspace_reset_started']
-  rename: WorkspaceEventData['workspace_rename_started'] & Before
+  rename: WorkspaceEventData['workspace_rename_started'] & FormerName
   snapshot: WorkspaceEventData['snapshot_started']
   remove_snapshots: WorkspaceEventData['snapshot_remove_started']
   restore: WorkspaceEventData['workspace_restore_started']

@@ -1,8 +1,8 @@
-import { withBlocks } from './agent-files.ts'
+import { mergeBlocks } from './agent-files.ts'
 import type { AnyEvent } from '../log/event.ts'
 import type { OperationId, WorkspaceId } from '../ids.ts'
 import type { WorkspaceEventData, WorkspaceEventType } from './events.ts'
-import { at, count, forgotten, restored } from './evolve-history.ts'
+import { applyRestore, countSnapshots, moveHead, withoutSnapshots } from './evolve-history.ts'
 import { evolveSandbox, withoutSandbox } from './evolve-sandbox.ts'
 import {
   baseOf,
@@ -49,7 +49,7 @@ function begun(event: Of<'workspace_create_started'>): Workspace {
     ...fresh(data),
     // Only where there is one: what older versions folded stays as it is.
     ...(data.expires_at !== undefined && { expires_at: data.expires_at }),
-    ...withBlocks({}, data),
+    ...mergeBlocks({}, data),
     problem: null,
     version: event.version,
   }
@@ -92,7 +92,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
     case 'workspace_purged':
       return purged(before, event.data)
     case 'workspace_reset_started':
-      return { ...before, operation: operationOf(event, before.state), ...withBlocks(before, event.data) }
+      return { ...before, operation: operationOf(event, before.state), ...mergeBlocks(before, event.data) }
     case 'workspace_reset': {
       const { generation, tree, source = before.source, imported = before.imported } = event.data
       const old: TrashedTree = { tree, generation: before.generation, reason: 'reset', at: event.at }
@@ -104,7 +104,7 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
         imported,
         generation,
         trash: [...before.trash, old],
-        ...at(before, baseOf(before)),
+        ...moveHead(before, baseOf(before)),
         redo: [],
         before: [],
       }
@@ -125,15 +125,15 @@ function apply(before: Workspace, event: AnyEvent): Workspace {
       return { ...before, operation: operationOf(event, before.state) }
     case 'snapshot_created': {
       const { snapshot, reason } = event.data
-      const counted = { ...before, operation: null, snapshots: count(before, [event.data]) }
+      const counted = { ...before, operation: null, snapshots: countSnapshots(before, [event.data]) }
       // What is made beside the work is no step of it.
       if (reason === 'safety') return counted
-      return { ...counted, ...at(before, snapshot), redo: [], before: [] }
+      return { ...counted, ...moveHead(before, snapshot), redo: [], before: [] }
     }
     case 'snapshot_removed':
-      return forgotten(ended(before, 'remove_snapshots'), event.data.snapshots)
+      return withoutSnapshots(ended(before, 'remove_snapshots'), event.data.snapshots)
     case 'workspace_restored':
-      return restored(before, event.data)
+      return applyRestore(before, event.data)
     case 'workspace_branched': {
       const { [event.data.branch]: _, ...others } = before.branches
       return {

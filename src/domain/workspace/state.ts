@@ -40,7 +40,7 @@ export const isLost = ({ state, problem }: Pick<Workspace, 'state' | 'problem'>)
   !isLive(state) && problem?.code === 'lost'
 
 /** Its tree is lost, but snapshots of it are there: it can be made anew from them. */
-export const hasWayBack = (workspace: Workspace): boolean => isLost(workspace) && workspace.snapshots.all > 0
+export const isRestorable = (workspace: Workspace): boolean => isLost(workspace) && workspace.snapshots.all > 0
 
 /** The process that is carrying out an operation, precise enough never to be mistaken for a later one. */
 export interface Owner {
@@ -87,9 +87,9 @@ export type Source =
   | GitSource
   | ArchiveSource
   | TemplateSource
-  | ({ readonly kind: 'trash'; readonly tree: string } & Based & OfRepository)
+  | ({ readonly kind: 'trash'; readonly tree: string } & FromBase & FromRepository)
   /** A tree that was on disk and that the log did not know: `area/name`. */
-  | ({ readonly kind: 'orphan'; readonly tree: string } & Based)
+  | ({ readonly kind: 'orphan'; readonly tree: string } & FromBase)
   /** A fork: the workspace it was forked from, its name then, and the snapshot the fork began as. */
   | ({
       readonly kind: 'workspace'
@@ -99,19 +99,19 @@ export type Source =
       readonly at: string
       /** What of that workspace the snapshot could not hold. */
       readonly left_out?: readonly string[]
-    } & OfRepository)
+    } & FromRepository)
 
-interface OfRepository {
+interface FromRepository {
   /** Which repository the content comes from, over however many forks, templates and archives. */
   readonly repository?: string
 }
 
-interface Based {
+interface FromBase {
   /** The frozen tree it began as; null if there is none, undefined as long as that is not decided. */
   readonly base?: string | null
 }
 
-export interface FolderSource extends Based {
+export interface FolderSource extends FromBase {
   readonly kind: 'folder'
   readonly path: string
   /** Patterns as in a .gitignore, and what becomes of the files that git ignores. */
@@ -119,7 +119,7 @@ export interface FolderSource extends Based {
   readonly ignored?: 'all' | 'listed' | 'none'
 }
 
-export interface GitSource extends Based {
+export interface GitSource extends FromBase {
   readonly kind: 'git'
   /** Without credentials. */
   readonly url: string
@@ -140,7 +140,7 @@ export interface GitSource extends Based {
   readonly lfs?: number
 }
 
-export interface ArchiveSource extends Based, OfRepository {
+export interface ArchiveSource extends FromBase, FromRepository {
   readonly kind: 'archive'
   readonly path: string
   /** Somebody vouches for it. */
@@ -151,7 +151,7 @@ export interface ArchiveSource extends Based, OfRepository {
   readonly verified?: boolean
 }
 
-export interface TemplateSource extends Based, OfRepository {
+export interface TemplateSource extends FromBase, FromRepository {
   readonly kind: 'template'
   readonly name: string
   readonly version: number
@@ -213,14 +213,14 @@ export interface CommandInside {
 }
 
 /** A tree that an undo replaced. */
-export interface Undone {
+export interface UndoneTree {
   readonly snapshot: SnapshotId
   /** The one that was gone on with then. */
   readonly branch: string
 }
 
 /** A tree that a restore or a redo replaced. */
-export interface Replaced extends Undone {
+export interface ReplacedTree extends UndoneTree {
   /** Only these were replaced; none: nobody knows what was, as the restore was not brought to an end. */
   readonly paths: readonly string[] | null
 }
@@ -251,9 +251,9 @@ export interface Workspace extends WithBlocks {
   /** The last snapshot of each branch. */
   readonly branches: Readonly<Record<string, SnapshotId | null>>
   /** What `redo` would restore, the next first. */
-  readonly redo: readonly Undone[]
+  readonly redo: readonly UndoneTree[]
   /** What the last restores replaced, the last first: `undo` takes these back. None if something else was done since. */
-  readonly before: readonly Replaced[]
+  readonly before: readonly ReplacedTree[]
   /** How many snapshots it has, and how many of them count against the limit. */
   readonly snapshots: { readonly all: number; readonly counted: number }
   /** When it may go to the trash; without it, it has no end of its own. */
@@ -291,7 +291,7 @@ export function repositoryOf({ source }: { source: Source }): string | null {
 }
 
 /** What is recorded of a source that has no url of its own, so that it counts with the others of its repository. */
-export function ofRepository(origin: { source: Source }): { repository?: string } {
+export function repositoryField(origin: { source: Source }): { repository?: string } {
   const repository = repositoryOf(origin)
   return repository === null ? {} : { repository }
 }

@@ -1,4 +1,4 @@
-interface Told {
+interface SkippedPath {
   readonly path: string
   readonly reason: string
 }
@@ -9,12 +9,12 @@ export interface Imported {
   readonly bytes: number
   readonly reflinked: number
   readonly skipped: number
-  readonly skipped_paths: readonly Told[]
+  readonly skipped_paths: readonly SkippedPath[]
   /** What is there with less than an archive says of it: bits, attributes. Likewise the first few. */
   readonly reduced?: number
-  readonly reduced_paths?: readonly Told[]
+  readonly reduced_paths?: readonly SkippedPath[]
   /** Agent files of the source that aw could not add to: they are there as they were. */
-  readonly untouched_paths?: readonly Told[]
+  readonly untouched_paths?: readonly SkippedPath[]
   /** How many things patterns and .gitignore files kept out. */
   readonly excluded?: number
   /** Of a repository in a folder, made by `git clone --shared`: where objects of it are that it does not have itself. */

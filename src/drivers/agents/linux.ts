@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { CredentialSource } from '../../domain/agents/profile.ts'
 import type { Agents } from '../../ports/agents.ts'
-import { makePlaces, removePlaces } from './host/directories.ts'
+import { makeAgentDirectories, removeAgentDirectories } from './host/directories.ts'
 import { jsonFilesIn, readUserFile } from './host/user-files.ts'
 import { resolveProgram } from './programs/resolve.ts'
 
@@ -31,8 +31,8 @@ export function linuxAgents({ directory, profiles, env, userHome, avoid, owner }
       const text = 'variable' in source ? env[source.variable] : fieldOf(source, readUserFile(pathOf(source.file)))
       return text?.trim() || undefined
     },
-    prepare: (workspace, agent, wanted) => makePlaces(join(directory, workspace, agent), wanted, owner),
-    remove: (workspace) => removePlaces(directory, workspace),
+    prepare: (workspace, agent, wanted) => makeAgentDirectories(join(directory, workspace, agent), wanted, owner),
+    remove: (workspace) => removeAgentDirectories(directory, workspace),
   }
 }
 

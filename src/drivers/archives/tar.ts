@@ -1,4 +1,4 @@
-import { limitsWithin } from '../../domain/archive/limits.ts'
+import { limitsForSpace } from '../../domain/archive/limits.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { Archives } from '../../ports/archives.ts'
 import { fileDigest, hasDigest } from './archive/digest.ts'
@@ -20,7 +20,7 @@ export const tarArchives: Archives = {
     // What was unpacked and what is hashed is one open file, whatever has that name by now.
     using source = openSource(file)
     const { files, bytes, verified, skipped, reduced } = await unpackArchive(source.fd, directory, {
-      limits: limitsWithin(maxBytes),
+      limits: limitsForSpace(maxBytes),
       trusted,
       ...waiting,
     })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openManager } from '../../aw.ts'
-import { assertPlaces } from './disjoint-paths.ts'
+import { assertDisjointPaths } from './disjoint-paths.ts'
 
 let folder: string
 let home: string
@@ -45,9 +45,9 @@ it('links do not hide it, also when the last part is not there yet', () => {
   const storageRoot = join(home, 'storage')
   const archives = join(home, 'archives')
   for (const basePath of [join(folder, 'link/new/one'), join(folder, 'link'), join(folder, 'other')])
-    expect(() => assertPlaces({ home, basePath, storageRoot, archives })).toThrow(/workspaces.base_path/)
+    expect(() => assertDisjointPaths({ home, basePath, storageRoot, archives })).toThrow(/workspaces.base_path/)
   const other = { home, basePath: join(folder, 'b'), storageRoot: join(folder, 'other'), archives }
-  expect(() => assertPlaces(other)).toThrow(/storage.root/)
+  expect(() => assertDisjointPaths(other)).toThrow(/storage.root/)
 })
 
 it('elsewhere, beside and inside the home are fine', () => {
@@ -64,7 +64,7 @@ it('elsewhere, beside and inside the home are fine', () => {
       storageRoot: join(folder, storage),
       archives: join(folder, 'a/d'),
     }
-    expect(() => assertPlaces(places)).not.toThrow()
+    expect(() => assertDisjointPaths(places)).not.toThrow()
   }
 })
 

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { canonical } from '../../sys/fs/canonical.ts'
 
-export interface Places {
+export interface HomePaths {
   readonly home: string
   readonly basePath: string
   readonly storageRoot: string
@@ -14,7 +14,7 @@ export interface Places {
  * storage root, and everything in its areas belongs to it. Neither may be where the other or the log is, nor where
  * archives are.
  */
-export function assertPlaces(places: Places): void {
+export function assertDisjointPaths(places: HomePaths): void {
   const home = canonical(places.home)
   const base = canonical(places.basePath)
   const storage = canonical(places.storageRoot)

@@ -4,7 +4,7 @@ import { AwError } from '../../domain/errors.ts'
 import { readIfPresent } from '../../sys/fs/durable-file.ts'
 import { hasCode } from '../../sys/syscalls/errno.ts'
 
-export interface ConfigPlaces {
+export interface ConfigLocations {
   readonly home: string
   readonly configFile?: string | undefined
   readonly set?: Readonly<Record<string, string>> | undefined
@@ -13,7 +13,7 @@ export interface ConfigPlaces {
 }
 
 /** `--config-file`, AW_CONFIG or `aw.toml` in the home; a file that was asked for by name must exist. */
-export async function loadConfig(places: ConfigPlaces): Promise<{ config: Config; file: string | undefined }> {
+export async function loadConfig(places: ConfigLocations): Promise<{ config: Config; file: string | undefined }> {
   const named = places.configFile ?? places.env['AW_CONFIG']
   const file = named === undefined ? join(places.home, 'aw.toml') : resolve(places.cwd, named)
   const text = readConfig(file)

@@ -4,7 +4,7 @@ import type { Lease, LeaseAnswer, LeaseRequest } from '../../ports/event-store.t
 /** Who gets a lease, given the one that is stored. Both stores decide by these. */
 
 /** When nobody was active yet. */
-export const longAgo = new Date(0).toISOString()
+export const neverActive = new Date(0).toISOString()
 
 const expired = (lease: Lease, now: string): boolean => Date.parse(lease.expires_at) <= Date.parse(now)
 
@@ -18,7 +18,7 @@ export function decideLease(resource: string, current: Lease | undefined, reques
 }
 
 /** The lease as its holder goes on with it; undefined if it is not theirs any more. */
-export function kept(
+export function renewedLease(
   current: Lease | undefined,
   id: LeaseId,
   now: string,

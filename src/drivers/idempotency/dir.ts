@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import type { Answers, Begun, KeptAnswer, RequestNote } from '../../ports/idempotency-store.ts'
+import type { BeginResult, IdempotencyStore, RequestNote, StoredAnswer } from '../../ports/idempotency-store.ts'
 import { ensureDirectory } from '../../sys/fs/directories.ts'
 import { durableFile, filesBefore, readIfPresent } from '../../sys/fs/durable-file.ts'
 
 interface Record {
   readonly note: RequestNote
-  readonly answer?: KeptAnswer
+  readonly answer?: StoredAnswer
 }
 
 /** One file for each key, in a directory that only the owner of the home can enter. One process at a time writes it. */
-export function dirAnswers(directory: string): Answers {
+export function dirIdempotencyStore(directory: string): IdempotencyStore {
   const fileOf = (key: string): string => join(directory, `${hash('sha256', key)}.json`)
   const read = (key: string): Record | undefined => {
     const text = readIfPresent(fileOf(key))
@@ -24,7 +24,7 @@ export function dirAnswers(directory: string): Answers {
     durableFile.rename(unfinished, fileOf(key))
   }
   return {
-    async begin(key, note): Promise<Begun> {
+    async begin(key, note): Promise<BeginResult> {
       ensureDirectory(directory, 0o700)
       const known = read(key)
       if (known?.answer !== undefined) return { state: 'done', note: known.note, answer: known.answer }

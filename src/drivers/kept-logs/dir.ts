@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { LogId, KeptLogs } from '../../ports/kept-logs.ts'
-import { ensureDirectory, isThere } from '../../sys/fs/directories.ts'
+import { ensureDirectory, pathExists } from '../../sys/fs/directories.ts'
 import { readKeptEnd, readKeptLog } from '../sandbox/box/kept-log.ts'
 import { removeTree } from '../../sys/safe-fs/index.ts'
 
@@ -16,7 +16,7 @@ export function dirKeptLogs({ directory }: { directory: string }): KeptLogs {
     read: (run, options) => readKeptLog(pathOf(run), options),
     end: async (run) => readKeptEnd(pathOf(run)),
     async remove(run) {
-      if (isThere(directory)) await removeTree(directory, run)
+      if (pathExists(directory)) await removeTree(directory, run)
     },
   }
 }

@@ -3,7 +3,7 @@ import { checkRefName, isCommitId, parseGitRef } from '../../domain/git/ref.ts'
 import { parseGitUrl, type RemoteUrl } from '../../domain/git/url.ts'
 import type { CloneRequest, Repositories, Resolved } from '../../ports/repositories.ts'
 import { ensureDirectory } from '../../sys/fs/directories.ts'
-import type { Work } from './git/checkout.ts'
+import type { GitWork } from './git/checkout.ts'
 import { listMirrors, removeMirror } from './git/inventory.ts'
 import { cloneLocal } from './git/local-clone.ts'
 import { openLocal, realPathOf } from '../../sys/git/local.ts'
@@ -11,7 +11,7 @@ import { resolveLocal } from './git/local-resolve.ts'
 import { gitProgram } from '../../sys/git/program.ts'
 import { cloneRemote } from './git/remote-clone.ts'
 import { resolveRemote } from './git/remote-resolve.ts'
-import { openRemote, told } from './git/remote.ts'
+import { asSourceFailure, openRemote } from './git/remote.ts'
 import { countUncommitted } from './git/uncommitted.ts'
 
 interface Places {
@@ -28,10 +28,10 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
   const remoteOf = async (url: RemoteUrl, signal?: AbortSignal) =>
     openRemote({ git: await program(signal), url, avoid, signal })
 
-  async function cloneFrom({ url: given, resolved, fresh = false, shallow, into }: CloneRequest, work: Work) {
+  async function cloneFrom({ url: given, resolved, fresh = false, shallow, into }: CloneRequest, work: GitWork) {
     const url = parseGitUrl(given)
     if (url.kind === 'path') {
-      return told({ url: url.clean, secrets: [] }, () =>
+      return asSourceFailure({ url: url.clean, secrets: [] }, () =>
         cloneLocal({ resolved: { ...resolved, url: url.clean }, shallow, into, scratch: root }, work),
       )
     }
@@ -64,12 +64,14 @@ export function gitRepositories({ root, avoid }: Places): Repositories {
     async resolve({ url: given, ref: name, all, signal }) {
       const [url, ref] = [parseGitUrl(given), parseGitRef(name)]
       if (url.kind === 'path') {
-        const work = async (): Promise<Work> => {
+        const work = async (): Promise<GitWork> => {
           ensureDirectory(root, 0o700)
           return { git: await program(signal), signal }
         }
         const { clean: path } = parseGitUrl(realPathOf(url.clean))
-        return told({ url: url.clean, secrets: [] }, () => resolveLocal({ path, ref, all, scratch: root, work }))
+        return asSourceFailure({ url: url.clean, secrets: [] }, () =>
+          resolveLocal({ path, ref, all, scratch: root, work }),
+        )
       }
       const { resolved, defaultBranch } = await resolveRemote(await remoteOf(url, signal), ref, { all, signal })
       defaultBranches.set(url.clean, defaultBranch)

@@ -1,7 +1,7 @@
 import { AwError } from '../../domain/errors.ts'
 import type { GitResults } from '../../ports/git-results.ts'
 import { gitProgram } from '../../sys/git/program.ts'
-import { openDesk, resultRepository } from './git/staging-repository.ts'
+import { openStagingRepository, resultRepository } from './git/staging-repository.ts'
 import { openTarget } from './git/target.ts'
 
 /** Results through the git of this machine. */
@@ -16,7 +16,9 @@ export function gitResults({ avoid }: { avoid: readonly string[] }): GitResults 
           hint: 'One uses sha1 and the other sha256: they have nothing in common. Export a patch instead',
           data: { field: 'repo' },
         })
-      return resultRepository(openDesk(git, directory, { target, sha256: target?.sha256 ?? sha256 ?? false, signal }))
+      return resultRepository(
+        openStagingRepository(git, directory, { target, sha256: target?.sha256 ?? sha256 ?? false, signal }),
+      )
     },
   }
 }

@@ -4,12 +4,12 @@ import { fixes } from '../../domain/sandbox/fixes.ts'
 import type { Isolation } from '../../domain/sandbox/spec.ts'
 import type { Plan, Probe, SandboxDriver, SandboxSpec, SizeWatch } from '../../ports/sandbox-driver.ts'
 import type { Tag } from './box/frames.ts'
-import { closeIdle } from './box/idle-connections.ts'
+import { closeIdleConnections } from './box/idle-connections.ts'
 import { type BoxRecord, boxDirectory, boxNames, readRecord, wasOverLimit } from './box/record.ts'
 import { isAlive, removeBox } from './box/remove.ts'
 import { type BoxPlan, findBox, startBox } from './box/start/start.ts'
-import { entrances, groupDirectories } from './walls/cgroups/group.ts'
-import type { Machine } from './limit-enforcers.ts'
+import { entryFiles, groupDirectories } from './walls/cgroups/group.ts'
+import type { MachineLimits } from './limit-enforcers.ts'
 import { groupLimits, type PlannedLimits, rlimitsOf } from './limits.ts'
 import { probeByStarting } from './probe.ts'
 import { openSandbox } from './sandbox.ts'
@@ -22,11 +22,11 @@ export interface BoxOptions {
 }
 
 /** What is special about a level; the rest is the same for all. */
-export interface Level<Tools> {
+export interface IsolationLevel<Tools> {
   readonly isolation: Isolation
-  readonly machine: Machine
+  readonly machine: MachineLimits
   /** Looks for what its walls are made with, in the directory for the boxes too. */
-  find(): Promise<Found<Tools>>
+  find(): Promise<FoundTools<Tools>>
   /** Refuses what it cannot keep, whatever is in the tree. */
   check: (...args: Parameters<SandboxDriver['check']>) => void
   /** Decides everything, and makes nothing. */
@@ -34,7 +34,7 @@ export interface Level<Tools> {
 }
 
 /** What the walls of a level are made with on this machine, or why there is nothing. */
-export type Found<Tools> =
+export type FoundTools<Tools> =
   | {
       readonly usable: true
       readonly tools: Tools
@@ -50,12 +50,12 @@ export interface LevelPlan extends Pick<BoxPlan, 'open'> {
   about(directory: string): Pick<BoxRecord, 'tree' | 'inside' | 'files' | 'env' | 'mountedIn'>
 }
 
-export function boxDriver<Tools>({ run }: BoxOptions, level: Level<Tools>): SandboxDriver {
+export function boxDriver<Tools>({ run }: BoxOptions, level: IsolationLevel<Tools>): SandboxDriver {
   const { isolation, machine } = level
   /** By the value that the caller has of each. */
   const plans = new WeakMap<Plan, { readonly spec: SandboxSpec; readonly decided: LevelPlan }>()
   /** As of the last probe: whoever plans has mostly just asked whether it works here. */
-  let latest: Found<Tools> | undefined
+  let latest: FoundTools<Tools> | undefined
 
   const driver: SandboxDriver = {
     isolation,
@@ -93,7 +93,7 @@ export function boxDriver<Tools>({ run }: BoxOptions, level: Level<Tools>): Sand
       boxNames(run)
         .filter((name) => isOfLevel(name))
         .map((name) => ({ name, alive: isAlive(boxDirectory(run, name)) })),
-    [Symbol.asyncDispose]: () => closeIdle(run),
+    [Symbol.asyncDispose]: () => closeIdleConnections(run),
   }
   return driver
 
@@ -151,6 +151,6 @@ const sizeTags = ({ paths, maxBytes, everyMs }: SizeWatch): Tag[] => [
 ]
 
 const groupTags = ({ places, name }: NonNullable<BoxPlan['group']>) => [
-  ...entrances(places, name).map((file) => ['c', file] as const),
+  ...entryFiles(places, name).map((file) => ['c', file] as const),
   ...groupDirectories(places, name).map((path) => ['C', path] as const),
 ]

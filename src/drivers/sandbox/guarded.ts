@@ -1,8 +1,8 @@
 import { AwError } from '../../domain/errors.ts'
 import type { SandboxDriver } from '../../ports/sandbox-driver.ts'
-import { landlockFix, landlockLacks, landlockProblem, landlockVersion } from './walls/landlock.ts'
+import { landlockFix, landlockGaps, landlockProblem, landlockVersion } from './walls/landlock.ts'
 import type { BoxOptions } from './box-driver.ts'
-import { findOpen, openDriver } from './host-view-level.ts'
+import { findHostViewTools, hostViewDriver } from './host-view-level.ts'
 
 /**
  * Rules instead of walls, by Landlock and a filter of system calls, for machines without user namespaces. Files: only the
@@ -10,12 +10,12 @@ import { findOpen, openDriver } from './host-view-level.ts'
  * sockets at all. It does not hide that other files and processes are there, nor keep a part of the tree read-only.
  */
 export const guardedSandbox = (options: BoxOptions): SandboxDriver =>
-  openDriver(options, {
+  hostViewDriver(options, {
     isolation: 'guarded',
     find() {
       const version = landlockVersion()
       if (version === 0) return { usable: false, reasons: [landlockProblem()], hint: landlockFix() }
-      return findOpen(options, [...landlockLacks(version), ...always])
+      return findHostViewTools(options, [...landlockGaps(version), ...knownGaps])
     },
     assertNetwork(network) {
       // An empty allow-list allows nothing.
@@ -25,11 +25,11 @@ export const guardedSandbox = (options: BoxOptions): SandboxDriver =>
         data: { network: network.mode },
       })
     },
-    lacks: () => landlockLacks(landlockVersion()),
+    lacks: () => landlockGaps(landlockVersion()),
   })
 
 /** What no kernel holds at this level. */
-export const always = [
+export const knownGaps = [
   'that files and processes of others are there can be seen',
   'the mode and times of files of the same user can be changed',
   'its commands make no terminals, no sockets with a path and no shared memory: nothing keeps them apart from others',

@@ -1,17 +1,17 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Network } from '../../domain/sandbox/spec.ts'
 import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { openUser, openWalls } from './box/start/host-view.ts'
+import { hostViewUser, planHostView } from './box/start/host-view.ts'
 import { futureOwner } from './box/start/user.ts'
-import { ensureRun } from './box/record.ts'
-import { boxDriver, type BoxOptions, type Found, type LevelPlan } from './box-driver.ts'
+import { ensureRunDirectory } from './box/record.ts'
+import { boxDriver, type BoxOptions, type FoundTools, type LevelPlan } from './box-driver.ts'
 import { assertBrokers } from './brokers.ts'
-import { machine as thisMachine } from './limit-enforcers.ts'
+import { machineLimits as thisMachine } from './limit-enforcers.ts'
 import { planLimits, type PlannedLimits } from './limits.ts'
 
-interface OpenLevel {
+interface HostViewLevel {
   readonly isolation: 'none' | 'guarded'
-  find(): Found<void>
+  find(): FoundTools<void>
   /** Refuses a network that it cannot keep. */
   assertNetwork(network: Network): void
   /** What it does not hold on this machine, for the notes of every plan. */
@@ -19,7 +19,7 @@ interface OpenLevel {
 }
 
 /** What `none` and `guarded` have in common: they mount nothing for their commands. */
-export function openDriver(options: BoxOptions, level: OpenLevel): SandboxDriver {
+export function hostViewDriver(options: BoxOptions, level: HostViewLevel): SandboxDriver {
   const { run } = options
   const { isolation } = level
   const machine = thisMachine()
@@ -27,7 +27,7 @@ export function openDriver(options: BoxOptions, level: OpenLevel): SandboxDriver
 
   function check(...[spec, trees]: Parameters<SandboxDriver['check']>): void {
     decide(spec)
-    openUser(futureOwner(trees), spec, isolation)
+    hostViewUser(futureOwner(trees), spec, isolation)
   }
 
   /** All that does not depend on the tree. */
@@ -46,7 +46,7 @@ export function openDriver(options: BoxOptions, level: OpenLevel): SandboxDriver
 
   function plan(spec: SandboxSpec): LevelPlan {
     const planned = decide(spec)
-    const walls = openWalls({ spec, run, level: isolation })
+    const walls = planHostView({ spec, run, level: isolation })
     const notes = [...planned.plan.notes, ...(walls.note === undefined ? [] : [walls.note]), ...level.lacks()]
     return {
       planned: { ...planned, plan: { ...planned.plan, notes } },
@@ -57,9 +57,9 @@ export function openDriver(options: BoxOptions, level: OpenLevel): SandboxDriver
 }
 
 /** They need no program but our own. */
-export function findOpen({ run }: BoxOptions, notes: readonly string[]): Found<void> {
+export function findHostViewTools({ run }: BoxOptions, notes: readonly string[]): FoundTools<void> {
   try {
-    ensureRun(run)
+    ensureRunDirectory(run)
     return { usable: true, tools: undefined, notes }
   } catch (error) {
     const { message, hint } = toAwError(error)

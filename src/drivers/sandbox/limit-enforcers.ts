@@ -1,16 +1,16 @@
 import type { Grade } from '../../domain/sandbox/spec.ts'
-import { type CgroupPlaces, findCgroups } from './walls/cgroups/hierarchies.ts'
-import type { Keepers } from './limits.ts'
+import { type CgroupHierarchies, findCgroups } from './walls/cgroups/hierarchies.ts'
+import type { LimitEnforcers } from './limits.ts'
 
 /** Who keeps limits on this machine. Asked once for each driver: cgroups do not come and go. */
-export interface Machine {
-  groups(): CgroupPlaces
-  keepers(level: 'namespace' | 'open'): Keepers
+export interface MachineLimits {
+  groups(): CgroupHierarchies
+  keepers(level: 'namespace' | 'open'): LimitEnforcers
 }
 
-export function machine(): Machine {
-  let found: CgroupPlaces | undefined
-  const groups = (): CgroupPlaces => (found ??= findCgroups())
+export function machineLimits(): MachineLimits {
+  let found: CgroupHierarchies | undefined
+  const groups = (): CgroupHierarchies => (found ??= findCgroups())
   return {
     groups,
     keepers(level) {

@@ -5,7 +5,7 @@ import type { Plan, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { GroupLimits } from './walls/cgroups/group.ts'
 
 /** Who would keep each limit on this level of this machine, and why not more. */
-export interface Keepers {
+export interface LimitEnforcers {
   readonly grades: Readonly<Record<LimitName, Grade>>
   readonly problems: Readonly<Partial<Record<LimitName, string | undefined>>>
 }
@@ -19,7 +19,7 @@ export interface PlannedLimits {
 type Asked = Pick<SandboxSpec, 'limits' | 'defaults' | 'cgroupRequired'>
 
 /** Matches what is asked for with who can keep it: what was set is kept or refused, the rest is kept as well as it can be. */
-export function planLimits(spec: Asked, keepers: Keepers): PlannedLimits {
+export function planLimits(spec: Asked, keepers: LimitEnforcers): PlannedLimits {
   const wanted: Limits = { ...spec.defaults, ...spec.limits }
   const set = limitNames.flatMap((name) => (wanted[name] === undefined ? [] : [[name, wanted[name]] as const]))
   for (const [name, value] of set) assertLimit(name, value)
@@ -50,7 +50,7 @@ function assertLimit(name: LimitName, value: number): void {
   })
 }
 
-function unenforceable(names: readonly LimitName[], cgroupRequired: boolean, { problems }: Keepers): AwError {
+function unenforceable(names: readonly LimitName[], cgroupRequired: boolean, { problems }: LimitEnforcers): AwError {
   const reasons = [...new Set(names.flatMap((name) => problems[name] ?? []))]
   return new AwError('sandbox_unenforceable', `Nobody can keep ${names.join(', ')} here: ${reasons.join('; ')}`, {
     hint: `${fixes.cgroups}; or ${cgroupRequired ? 'set sandbox.cgroup_required to false' : 'leave the limit out'}`,

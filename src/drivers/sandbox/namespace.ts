@@ -5,10 +5,10 @@ import { type Bubblewrap, findBubblewrap } from './box/start/bwrap-program.ts'
 import { boxPath, filesPath } from './box/start/paths.ts'
 import { assertMountPlaces } from './box/start/mounts.ts'
 import { namespaceWalls } from './box/start/namespace.ts'
-import { ensureRun } from './box/record.ts'
+import { ensureRunDirectory } from './box/record.ts'
 import { chooseUser, futureOwner, usesStage } from './box/start/user.ts'
-import { boxDriver, type BoxOptions, type Found, type LevelPlan } from './box-driver.ts'
-import { machine as thisMachine } from './limit-enforcers.ts'
+import { boxDriver, type BoxOptions, type FoundTools, type LevelPlan } from './box-driver.ts'
+import { machineLimits as thisMachine } from './limit-enforcers.ts'
 import { planLimits } from './limits.ts'
 import { networkEnv, planNetwork } from './network.ts'
 
@@ -21,8 +21,8 @@ export function namespaceSandbox(options: BoxOptions): SandboxDriver {
   const machine = thisMachine()
   return boxDriver(options, { isolation: 'namespace', machine, find, check, plan })
 
-  async function find(): Promise<Found<Bubblewrap>> {
-    ensureRun(run)
+  async function find(): Promise<FoundTools<Bubblewrap>> {
+    ensureRunDirectory(run)
     const bwrap = await findBubblewrap(run)
     if (bwrap === undefined) return { usable: false, reasons: ['bubblewrap is not installed'], hint: fixes.bubblewrap }
     const missing = lacking(bwrap)

@@ -5,7 +5,7 @@ import { parseRules } from '../../domain/network/rules.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Tag } from './box/frames.ts'
 import type { Making } from './box/start/opened-tree.ts'
-import { keepSettings, settingsPath } from './box/start/proxy-settings.ts'
+import { settingsPath, writeUnlinkedSettings } from './box/start/proxy-settings.ts'
 import { hasAllIds, hasId } from '../../sys/processes/ids.ts'
 import { extraAuthorities } from './proxy/authorities.ts'
 import { assertSettings, type ProxySettings, settingsText } from './proxy/settings.ts'
@@ -13,7 +13,7 @@ import type { BoxOptions } from './box-driver.ts'
 import { assertBrokers } from './brokers.ts'
 
 /** The program that a box with an allow-list reaches the network through; undefined if it has none. */
-export type Way =
+export type ProxyRoute =
   | {
       readonly program: readonly string[]
       readonly settings: Omit<ProxySettings, 'bridge'>
@@ -27,7 +27,7 @@ export type Way =
     }
   | undefined
 
-export function planNetwork(spec: Omit<SandboxSpec, 'attachment'>, proxy: BoxOptions['proxy']): Way {
+export function planNetwork(spec: Omit<SandboxSpec, 'attachment'>, proxy: BoxOptions['proxy']): ProxyRoute {
   const { network, networkLog: log, label = '', brokers = [], bridge } = spec
   assertBrokers('namespace', spec)
   const allow = network.mode === 'allowlist' ? network.allow : []
@@ -68,7 +68,7 @@ function direct(allow: readonly string[]): string[] {
 }
 
 /** What programs inside look at to find the way out. */
-export function networkEnv(way: Way): Record<string, string> {
+export function networkEnv(way: ProxyRoute): Record<string, string> {
   if (way === undefined || way.isHidden) return {}
   const proxy = `http://127.0.0.1:${proxyPort}`
   const local = way.direct.join(',')
@@ -84,7 +84,7 @@ export function networkEnv(way: Way): Record<string, string> {
   }
 }
 
-export function networkTags(way: Way, { directory, held, bridgeToken: token }: Making): Tag[] {
+export function networkTags(way: ProxyRoute, { directory, held, bridgeToken: token }: Making): Tag[] {
   if (way === undefined) return []
   if (way.bridge !== undefined && token === undefined)
     throw new AwError('invalid_input', 'A sandbox with an MCP bridge is not started without a token', {
@@ -94,5 +94,5 @@ export function networkTags(way: Way, { directory, held, bridgeToken: token }: M
   const settings = settingsText({ ...way.settings, bridge })
   const log = way.log ?? join(directory, 'network.log')
   const program = [...way.program, settingsPath].map((argument): Tag => ['X', argument])
-  return [...program, ['s', keepSettings(directory, settings, held)], ['x', log], ['P', proxyPort]]
+  return [...program, ['s', writeUnlinkedSettings(directory, settings, held)], ['x', log], ['P', proxyPort]]
 }

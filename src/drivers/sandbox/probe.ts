@@ -7,7 +7,7 @@ import { hasId, idsKey } from '../../sys/processes/ids.ts'
 import { ownProcess } from '../../sys/processes/process.ts'
 import { boxProgram } from './box/program.ts'
 import { programKey } from './box/start/bwrap-program.ts'
-import { passingName, putFile } from './box/temporary-files.ts'
+import { ownedTemporaryName, writeAtomically } from './box/temporary-files.ts'
 
 /**
  * Starts a box for real, runs something in it and ends it. What worked once is remembered until the machine is started
@@ -25,7 +25,7 @@ export async function probeByStarting(
     if (readIfPresent(memo) !== key) {
       using place = probePlace(run)
       await tryOut(driver, place)
-      putFile(run, memo, Buffer.from(key))
+      writeAtomically(run, memo, Buffer.from(key))
     }
     return { usable: true, notes }
   } catch (error) {
@@ -71,7 +71,7 @@ interface ProbePlace extends Disposable {
 
 /** Somewhere to try out a box. */
 function probePlace(run: string): ProbePlace {
-  const name = passingName('probe')
+  const name = ownedTemporaryName('probe')
   const tree = join(run, `${name}.tree`)
   hostFs.mkdirSync(tree, 0o755)
   if (process.getuid?.() === 0 && hasId(nobody)) hostFs.lchownSync(tree, nobody, nobody)

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assertCommandTexts } from '../../domain/sandbox/command.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Command, Follower, Sandbox } from '../../ports/sandbox-driver.ts'
-import { gone } from './box/connection.ts'
+import { sandboxGone } from './box/connection.ts'
 import { encodeTags, numberTag, request, type Tag, uint32 } from './box/frames.ts'
 import { failed, runJob, signalNumber } from './box/job.ts'
-import { removeBox, untilDead } from './box/remove.ts'
-import type { LivingBox } from './box/idle-connections.ts'
+import { removeBox, waitForExit } from './box/remove.ts'
+import type { ConnectedBox } from './box/idle-connections.ts'
 import { openStream } from './box/stream.ts'
 import { directoryInside } from './box/tree.ts'
 import { commandLimits } from './limits.ts'
@@ -23,7 +23,7 @@ const nothing = new Uint8Array(0)
 export function openSandbox(
   run: string,
   name: string,
-  { record, owners, connection }: LivingBox,
+  { record, owners, connection }: ConnectedBox,
   isOurs: boolean,
 ): Sandbox {
   const ask = async (type: number, payload: Uint8Array, timeoutMs = answerMs) => {
@@ -32,7 +32,7 @@ export function openSandbox(
     } catch (error) {
       if (error !== ending) throw error
       await ended(timeoutMs)
-      throw gone()
+      throw sandboxGone()
     }
   }
 
@@ -103,7 +103,7 @@ export function openSandbox(
     async [Symbol.asyncDispose]() {
       await connection[Symbol.asyncDispose]()
       if (!record.once || !isOurs) return
-      await untilDead(owners.supervisor, endMs).catch(() => undefined)
+      await waitForExit(owners.supervisor, endMs).catch(() => undefined)
       await removeBox(run, name)
     },
   }
@@ -116,7 +116,7 @@ export function openSandbox(
   /** The connection ends with the supervisor, and it a moment after that. */
   async function ended(withinMs: number): Promise<void> {
     await Promise.race([connection.closed, sleep(withinMs, undefined, { ref: false })])
-    await untilDead(owners.supervisor, endMs)
+    await waitForExit(owners.supervisor, endMs)
   }
 
   function jobOf(command: Command) {

@@ -7,12 +7,12 @@ import type { Sandbox, SandboxDriver, SandboxSpec } from '../../ports/sandbox-dr
 import { hostFs } from '../../sys/fs/host-fs.ts'
 import { hasId } from '../../sys/processes/ids.ts'
 import { boxProgram } from './box/program.ts'
-import { ensureRun } from './box/record.ts'
-import { passingName } from './box/temporary-files.ts'
+import { ensureRunDirectory } from './box/record.ts'
+import { ownedTemporaryName } from './box/temporary-files.ts'
 import { listenOnLoopback } from './proxy/loopback.ts'
 
 /** One try to get through a wall, from inside. */
-export interface Try {
+export interface WallCheck {
   readonly wall: string
   /** Untried: nobody knows, as something else was in the way. */
   readonly verdict: 'held' | 'open' | 'untried'
@@ -20,17 +20,17 @@ export interface Try {
   readonly what: string
 }
 
-export type Trial =
+export type WallTrial =
   | {
       readonly usable: true
-      readonly tries: readonly Try[]
+      readonly tries: readonly WallCheck[]
       readonly grades: Grades
       readonly notes: readonly string[]
     }
   | { readonly usable: false; readonly reason: string; readonly hint: string | undefined }
 
 /** Starts a box of the level, whether one worked before or not, and has a program in it try its walls. */
-export async function tryWalls(driver: SandboxDriver, run: string): Promise<Trial> {
+export async function testWalls(driver: SandboxDriver, run: string): Promise<WallTrial> {
   try {
     using place = trialPlace(run)
     await using service = await listenOnLoopback()
@@ -38,7 +38,8 @@ export async function tryWalls(driver: SandboxDriver, run: string): Promise<Tria
     const box = await driver.start(place.name, await driver.plan(spec))
     try {
       const proxied = spec.network.mode === 'allowlist'
-      const tries = driver.isolation === 'none' ? [] : await triesIn(box, place, service.port, proxied ? proxyPort : 0)
+      const tries =
+        driver.isolation === 'none' ? [] : await runWallChecks(box, place, service.port, proxied ? proxyPort : 0)
       return { usable: true, tries, grades: box.plan.grades, notes: box.plan.notes }
     } finally {
       await box.stop({ graceMs: 0 })
@@ -81,7 +82,7 @@ const trialSpec = (driver: SandboxDriver, { tree, uid, proxyUid, proxied }: Tria
   once: true,
 })
 
-async function triesIn(box: Sandbox, { outside }: TrialPlace, port: number, proxy: number): Promise<Try[]> {
+async function runWallChecks(box: Sandbox, { outside }: TrialPlace, port: number, proxy: number): Promise<WallCheck[]> {
   const program = await box.put('walls', readFileSync(boxProgram()), 0o500)
   const argv = [program, 'walls', outside, String(process.pid), String(port), String(proxy)]
   const { output, exit } = box.exec({ argv, cwd: '.', env: {}, limits: {} })
@@ -89,17 +90,17 @@ async function triesIn(box: Sandbox, { outside }: TrialPlace, port: number, prox
   for await (const { data } of output) chunks.push(data)
   const { code, signal } = await exit
   if (code !== 0) throw new Error(`what tries the walls ended with ${signal ?? code}`)
-  return readTries(Buffer.concat(chunks).toString('latin1'))
+  return parseWallChecks(Buffer.concat(chunks).toString('latin1'))
 }
 
 /** What the program that tries the walls has written. What cannot be read has held nothing. */
-export const readTries = (text: string): Try[] =>
+export const parseWallChecks = (text: string): WallCheck[] =>
   text
     .trim()
     .split('\n')
     .map((line) => {
       const [, wall = '', verdict = 'open', what = ''] = /^(\w+) (held|open|untried) (.+)$/.exec(line) ?? []
-      return { wall, verdict: verdict as Try['verdict'], what }
+      return { wall, verdict: verdict as WallCheck['verdict'], what }
     })
 
 /** Somewhere to try the walls of a box, with something outside of them that must not be reached. */
@@ -117,9 +118,9 @@ interface TrialPlace extends Disposable {
 }
 
 function trialPlace(run: string): TrialPlace {
-  ensureRun(run)
+  ensureRunDirectory(run)
   const uid = process.getuid?.() === 0 && hasId(nobody) ? nobody : undefined
-  const name = passingName('probe')
+  const name = ownedTemporaryName('probe')
   const tree = join(run, `${name}.tree`)
   const own = join(run, `${name}.outside`)
   hostFs.mkdirSync(tree, 0o755)

@@ -5,11 +5,11 @@ import type { Probe, StorageCapabilities } from '../../ports/storage-driver.ts'
 import { ensureDirectory } from '../../sys/fs/directories.ts'
 import { fileSystemOf, nearestExisting } from '../../sys/fs/file-system.ts'
 import { removeTree } from '../../sys/safe-fs/index.ts'
-import { drivers, ladder, type StoragePlace } from './registry.ts'
+import { driverPreference, drivers, type StorageLocation } from './registry.ts'
 
 /** Finds out which drivers work where a home keeps its trees, by trying them there. The caller holds the home's lock. */
 
-export interface Trial {
+export interface DriverTrial {
   readonly probe: Probe
   readonly capabilities?: StorageCapabilities
 }
@@ -17,7 +17,7 @@ export interface Trial {
 const isRoot = (): boolean => process.getuid?.() === 0
 
 /** What need not even be tried. */
-const hopeless: Partial<Record<DriverName, (place: StoragePlace) => string | undefined>> = {
+const knownUnusable: Partial<Record<DriverName, (place: StorageLocation) => string | undefined>> = {
   btrfs: ({ root }) => {
     const kind = fileSystemOf(root)
     return kind === 'btrfs' ? undefined : `${nearestExisting(root)} is on ${kind}, not on btrfs`
@@ -25,9 +25,9 @@ const hopeless: Partial<Record<DriverName, (place: StoragePlace) => string | und
 }
 
 /** The first of the ladder that works and whose trees everybody can see. */
-export async function best(place: StoragePlace): Promise<DriverName> {
-  const last = ladder.at(-1) ?? 'dir'
-  for (const name of ladder) {
+export async function bestDriver(place: StorageLocation): Promise<DriverName> {
+  const last = driverPreference.at(-1) ?? 'dir'
+  for (const name of driverPreference) {
     if (name === last) break
     const { probe, capabilities } = await tryDriver(place, name)
     if (probe.usable && capabilities?.visibility === 'host') return name
@@ -36,17 +36,17 @@ export async function best(place: StoragePlace): Promise<DriverName> {
 }
 
 /** Never another driver instead. */
-export async function assertWorks(place: StoragePlace, name: DriverName): Promise<DriverName> {
+export async function assertWorks(place: StorageLocation, name: DriverName): Promise<DriverName> {
   const { probe } = await tryDriver(place, name)
   if (probe.usable) return name
   throw new AwError('unsupported', `The storage driver ${name} does not work here: ${probe.reasons.join('; ')}`, {
-    hint: probe.hint ?? wayTo(name),
+    hint: probe.hint ?? driverHint(name),
     data: { driver: name, reasons: probe.reasons },
   })
 }
 
 /** What would make a driver work. */
-export const wayTo = (name: DriverName): string => {
+export const driverHint = (name: DriverName): string => {
   if (name === 'btrfs')
     return isRoot()
       ? 'aw init --storage btrfs makes a pool in an image file; or put the home on btrfs'
@@ -58,24 +58,24 @@ export const wayTo = (name: DriverName): string => {
   return 'Choose another storage.root'
 }
 
-const tried = new Map<string, Promise<Trial>>()
+const triedDrivers = new Map<string, Promise<DriverTrial>>()
 
 /** After the storage was made or removed, other drivers may work. */
-export const forgetTrials = (): void => tried.clear()
+export const forgetTrials = (): void => triedDrivers.clear()
 
 /** Tries a driver in a root of its own, on the same file system; remembered as long as the process lives. */
-export function tryDriver(place: StoragePlace, name: DriverName): Promise<Trial> {
+export function tryDriver(place: StorageLocation, name: DriverName): Promise<DriverTrial> {
   const key = `${name} ${place.root}`
-  const before = tried.get(key)
+  const before = triedDrivers.get(key)
   if (before !== undefined) return before
   const trial = attempt(place, name)
-  tried.set(key, trial)
+  triedDrivers.set(key, trial)
   return trial
 }
 
-async function attempt(place: StoragePlace, name: DriverName): Promise<Trial> {
-  const reason = hopeless[name]?.(place)
-  if (reason !== undefined) return { probe: { usable: false, reasons: [reason], hint: wayTo(name) } }
+async function attempt(place: StorageLocation, name: DriverName): Promise<DriverTrial> {
+  const reason = knownUnusable[name]?.(place)
+  if (reason !== undefined) return { probe: { usable: false, reasons: [reason], hint: driverHint(name) } }
   const near = nearestExisting(place.root)
   // One for each driver, and one trial at a time: so what a crash has left is found again by who can remove it.
   const scratch = join(near, `.aw-trial-${name}`)
@@ -90,12 +90,12 @@ async function attempt(place: StoragePlace, name: DriverName): Promise<Trial> {
       await removeTree(near, basename(scratch))
     }
   } catch (error) {
-    return { probe: { usable: false, reasons: [toAwError(error).message], hint: wayTo(name) } }
+    return { probe: { usable: false, reasons: [toAwError(error).message], hint: driverHint(name) } }
   }
 }
 
 /** Of a trial that did not come to its end; some trees only their driver can remove. */
-async function clear(place: StoragePlace, name: DriverName): Promise<void> {
+async function clear(place: StorageLocation, name: DriverName): Promise<void> {
   const scratch = dirname(place.root)
   try {
     await using driver = await drivers[name](place)

@@ -2,18 +2,18 @@ import type { DriverName } from '../../domain/config/storage-drivers.ts'
 import { toAwError } from '../../domain/errors.ts'
 import type { StorageCapabilities } from '../../ports/storage-driver.ts'
 import type { Finding } from '../../sys/home/inspect.ts'
-import { openPlace } from './pool/location.ts'
+import { openPoolLocation } from './pool/location.ts'
 import { inspectPool } from './pool/report.ts'
 import { readClaim } from './root/claim.ts'
-import { tryDriver, wayTo, type Trial } from './choose-driver.ts'
-import { drivers, storageLock, type StoragePlace } from './registry.ts'
+import { driverHint, tryDriver, type DriverTrial } from './choose-driver.ts'
+import { drivers, type StorageLocation, storageLock } from './registry.ts'
 
 /** What `aw doctor` says about drivers: each is tried for real where this home keeps its trees. */
-export async function storageFindings(place: StoragePlace): Promise<Finding[]> {
+export async function storageFindings(place: StorageLocation): Promise<Finding[]> {
   const used = readClaim(place.claim)?.driver
   const names = Object.keys(drivers) as DriverName[]
   try {
-    using where = openPlace(place.home, place.root)
+    using where = openPoolLocation(place.home, place.root)
     using _ = await storageLock(where.lock)
     const findings: Finding[] = []
     for (const name of names) findings.push(finding(name, name === used, await tryDriver(place, name)))
@@ -23,12 +23,12 @@ export async function storageFindings(place: StoragePlace): Promise<Finding[]> {
   }
 }
 
-function finding(name: DriverName, used: boolean, { probe, capabilities }: Trial): Finding {
+function finding(name: DriverName, used: boolean, { probe, capabilities }: DriverTrial): Finding {
   const label = used ? 'in use' : 'not in use'
   const about = capabilities === undefined ? '' : `; ${costs(capabilities)}`
   if (!probe.usable) {
     const message = `${label}, does not work here: ${probe.reasons.join('; ')}`
-    return { name: `driver ${name}`, status: used ? 'warning' : 'info', message, hint: probe.hint ?? wayTo(name) }
+    return { name: `driver ${name}`, status: used ? 'warning' : 'info', message, hint: probe.hint ?? driverHint(name) }
   }
   const constant = capabilities?.fork === 'constant'
   const which = capabilities?.visibility === 'host' ? '' : ', if its agents all work in sandboxes'
@@ -37,7 +37,7 @@ function finding(name: DriverName, used: boolean, { probe, capabilities }: Trial
     name: `driver ${name}`,
     status: used ? 'ok' : 'info',
     message: `${label}, works${about}`,
-    hint: used && !constant ? `For constant time: ${wayTo('btrfs')}` : other,
+    hint: used && !constant ? `For constant time: ${driverHint('btrfs')}` : other,
   }
 }
 

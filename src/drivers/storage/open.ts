@@ -5,7 +5,7 @@ import type { StorageDriver } from '../../ports/storage-driver.ts'
 import { readPool } from './pool/record.ts'
 import { claimDriver, dropClaim, readClaim } from './root/claim.ts'
 import { readMarker } from './root/root.ts'
-import { drivers, storageLock, type StoragePlace, type Wanted } from './registry.ts'
+import { drivers, type StorageLocation, storageLock, type Wanted } from './registry.ts'
 
 /** Which driver keeps the trees of a home: chosen once, when its storage root is made, and kept from then on. */
 
@@ -14,31 +14,35 @@ import { drivers, storageLock, type StoragePlace, type Wanted } from './registry
  * driver than the one it was made by is an error. A pool that is not mounted is mounted if we may; if not, the driver
  * answers everything with `storage_unavailable`, and the log can still be read.
  */
-export async function openStorage(place: StoragePlace, wanted: Wanted): Promise<StorageDriver> {
+export async function openStorage(place: StorageLocation, wanted: Wanted): Promise<StorageDriver> {
   const claim = readClaim(place.claim)
-  if (claim?.made !== true || claim.leaving) return firstUse(place, wanted)
+  if (claim?.made !== true || claim.leaving) return openFirstTime(place, wanted)
   const driver = known(claim.driver ?? 'dir')
   assertWanted(place, driver, wanted)
   if (driver === 'btrfs' && readMarker(place.root) === undefined) {
-    const { mountAgain } = await import('./pool/home-pool.ts')
-    await mountAgain(place)
+    const { remountPool } = await import('./pool/home-pool.ts')
+    await remountPool(place)
   }
   return drivers[driver](place)
 }
 
 /** Everybody else waits until the choice is made: it must be the same for all. */
-async function firstUse(place: StoragePlace, wanted: Wanted): Promise<StorageDriver> {
+async function openFirstTime(place: StorageLocation, wanted: Wanted): Promise<StorageDriver> {
   {
     using _ = await storageLock(join(place.home, 'locks', 'storage'))
     const claim = readClaim(place.claim)
-    if (claim?.leaving) throw halfLeft()
-    if (claim?.made !== true) return await makeFirst(place, wanted, claim?.driver)
+    if (claim?.leaving) throw removalIncomplete()
+    if (claim?.made !== true) return await createStorage(place, wanted, claim?.driver)
   }
   return openStorage(place, wanted)
 }
 
 /** @param begun chosen by somebody who did not get as far as to say that it is made */
-async function makeFirst(place: StoragePlace, wanted: Wanted, begun: string | undefined): Promise<StorageDriver> {
+async function createStorage(
+  place: StorageLocation,
+  wanted: Wanted,
+  begun: string | undefined,
+): Promise<StorageDriver> {
   if (readPool(place.home) !== undefined) {
     assertWanted(place, 'btrfs', wanted)
     const { requirePool } = await import('./pool/home-pool.ts')
@@ -56,7 +60,7 @@ async function makeFirst(place: StoragePlace, wanted: Wanted, begun: string | un
 
 /** Ties the root to the home and makes it. The caller holds the lock and has made sure that the driver works. */
 export async function makeStorage(
-  place: StoragePlace,
+  place: StorageLocation,
   driver: DriverName,
   wanted: Wanted = driver,
 ): Promise<StorageDriver> {
@@ -65,13 +69,13 @@ export async function makeStorage(
   return drivers[counts](place)
 }
 
-async function choose(place: StoragePlace, wanted: Wanted): Promise<DriverName> {
+async function choose(place: StorageLocation, wanted: Wanted): Promise<DriverName> {
   if (wanted === 'dir') return wanted
-  const { best, assertWorks } = await import('./choose-driver.ts')
-  return wanted === 'auto' ? best(place) : assertWorks(place, wanted)
+  const { bestDriver, assertWorks } = await import('./choose-driver.ts')
+  return wanted === 'auto' ? bestDriver(place) : assertWorks(place, wanted)
 }
 
-function assertWanted(place: StoragePlace, driver: DriverName, wanted: Wanted): void {
+function assertWanted(place: StorageLocation, driver: DriverName, wanted: Wanted): void {
   if (wanted === 'auto' || wanted === driver) return
   throw new AwError('unsupported', `The storage of this home was made by the driver ${driver}, not by ${wanted}`, {
     hint:
@@ -89,7 +93,7 @@ function known(name: string): DriverName {
   })
 }
 
-const halfLeft = (): AwError =>
+const removalIncomplete = (): AwError =>
   new AwError('storage_unavailable', 'The storage of this home was not removed to the end', {
     hint: 'Run aw deinit --yes again, or aw init',
   })

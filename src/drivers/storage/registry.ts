@@ -5,7 +5,7 @@ import { lock, type HeldLock } from '../../sys/locks/lock.ts'
 
 /** The storage drivers, and what each is opened with. */
 
-export interface StoragePlace {
+export interface StorageLocation {
   readonly home: string
   readonly root: string
   /** The file of the home that ties the root to it. */
@@ -20,14 +20,14 @@ export interface StoragePlace {
 export type Wanted = 'auto' | DriverName
 
 /** Loaded when they are used: most homes use one. */
-export const drivers: Readonly<Record<DriverName, (place: StoragePlace) => Promise<StorageDriver>>> = {
+export const drivers: Readonly<Record<DriverName, (place: StorageLocation) => Promise<StorageDriver>>> = {
   btrfs: async (place) => (await import('./btrfs/driver.ts')).btrfsStorage(place),
   overlay: async (place) => (await import('./overlay/driver.ts')).overlayStorage(place),
   dir: async (place) => (await import('./dir/driver.ts')).dirStorage(place),
 }
 
 /** What `auto` tries, from the top; the first that works is taken. The last works everywhere. */
-export const ladder: readonly DriverName[] = ['btrfs', 'dir']
+export const driverPreference: readonly DriverName[] = ['btrfs', 'dir']
 
 export async function storageLock(file: string): Promise<HeldLock> {
   const held = await lock(file, { timeoutMs: 120_000 })

@@ -4,8 +4,8 @@ import type { Operation } from '../../api/operation.ts'
 import { AwError } from '../../domain/errors.ts'
 import { readJson, type JsonLimits } from '../../domain/text/strict-json.ts'
 import type { CommandInput } from '../../ports/sandbox-driver.ts'
-import { expectMore, expectNothing } from './request-deadline.ts'
-import type { Held } from '../body-memory.ts'
+import { restartDeadline, stopDeadline } from './request-deadline.ts'
+import type { BodyMemory } from '../body-memory.ts'
 import { bytesField } from '../input.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -28,14 +28,14 @@ export async function bodyOf(
   request: IncomingMessage,
   operation: Operation,
   limits: Limits,
-  held: Held,
+  held: BodyMemory,
 ): Promise<Body> {
   if (operation.takes === 'bytes') {
     // An empty file has the type all the same.
     if (!hasBody(request) && typeOf(request) === '') return {}
     assertType(request, raw)
     // Until somebody asks for it, as when another works on the workspace, it is us who are waited for.
-    expectNothing(request)
+    stopDeadline(request)
     return { input: pieces(request, limits.uploadBytes) }
   }
   const field = bytesField(operation)
@@ -50,13 +50,13 @@ export async function bodyOf(
 
 async function* pieces(request: IncomingMessage, mostBytes: number): AsyncGenerator<CommandInput> {
   let size = 0
-  expectMore(request)
+  restartDeadline(request)
   for await (const data of arriving(request)) {
     size += data.length
     if (size > mostBytes) throw tooLarge(mostBytes)
-    expectNothing(request)
+    stopDeadline(request)
     yield { kind: 'data', data }
-    expectMore(request)
+    restartDeadline(request)
   }
 }
 
@@ -68,7 +68,7 @@ export async function jsonBody(
   request: IncomingMessage,
   mostBytes: number,
   limits: JsonLimits,
-  held: Pick<Held, 'take'>,
+  held: Pick<BodyMemory, 'take'>,
 ): Promise<unknown> {
   if (!hasBody(request)) return undefined
   assertType(request, 'application/json')
@@ -93,7 +93,7 @@ function assertType(request: IncomingMessage, type: string): void {
     throw new Refusal(415, 'invalid_input', `The body must have the type ${type}`, `Send Content-Type: ${type}`)
 }
 
-async function wholeBody(request: IncomingMessage, mostBytes: number, held: Pick<Held, 'take'>): Promise<Buffer> {
+async function wholeBody(request: IncomingMessage, mostBytes: number, held: Pick<BodyMemory, 'take'>): Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > mostBytes) throw tooLarge(mostBytes)
   // What was let in comes to its end: if all were taken as they come, none of many might.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { collect } from '../../../test/support/collect.ts'
-import { untilLeft } from './disconnect.ts'
+import { untilAborted } from './disconnect.ts'
 
 test('all items, and whoever stops early ends what makes them', async () => {
   let isEnded = false
@@ -12,9 +12,9 @@ test('all items, and whoever stops early ends what makes them', async () => {
     }
   }
   const { signal } = new AbortController()
-  expect(await collect(untilLeft(three(), signal))).toEqual([1, 2, 3])
+  expect(await collect(untilAborted(three(), signal))).toEqual([1, 2, 3])
   isEnded = false
-  for await (const item of untilLeft(three(), signal)) if (item === 2) break
+  for await (const item of untilAborted(three(), signal)) if (item === 2) break
   expect(isEnded).toBe(true)
 })
 
@@ -30,7 +30,7 @@ test('whoever is let go ends at once with the reason, and what makes the items g
       isEnded = true
     }
   }
-  const items = untilLeft(waiting(), left.signal)
+  const items = untilAborted(waiting(), left.signal)
   expect(await items.next()).toEqual({ done: false, value: 1 })
   const second = items.next()
   left.abort(new Error('The daemon ends'))
@@ -38,5 +38,5 @@ test('whoever is let go ends at once with the reason, and what makes the items g
   expect(isEnded).toBe(false)
   // What fails then fails for nobody.
   going.reject(new Error('too late'))
-  await expect(collect(untilLeft(waiting(), left.signal))).rejects.toThrow('The daemon ends')
+  await expect(collect(untilAborted(waiting(), left.signal))).rejects.toThrow('The daemon ends')
 })

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 
 /** They may have left before anybody looked. */
-export function whenLeft(response: ServerResponse, tell: () => void): void {
+export function onDisconnect(response: ServerResponse, tell: () => void): void {
   if (response.socket === null || response.socket.destroyed) tell()
   else response.once('close', tell)
 }
@@ -10,7 +10,7 @@ export function whenLeft(response: ServerResponse, tell: () => void): void {
  * The same items, until whoever listens lets go: then it ends with the reason, at once, and what makes the items is not
  * waited for, nor told.
  */
-export async function* untilLeft<T>(items: AsyncIterable<T>, left: AbortSignal): AsyncGenerator<T> {
+export async function* untilAborted<T>(items: AsyncIterable<T>, left: AbortSignal): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]()
   let fail: ((reason: unknown) => void) | undefined
   const leave = (): void => fail?.(left.reason)

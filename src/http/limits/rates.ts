@@ -58,7 +58,7 @@ function forgetFull(buckets: Map<string, { left: number; at: number }>, time: nu
 }
 
 /** A manager whose caller has been counted for the request already: what has a limit of its own counts there, too. */
-export function rated(manager: Manager, rates: RateLimiter, caller: string): Manager {
+export function rateLimited(manager: Manager, rates: RateLimiter, caller: string): Manager {
   const take = (name: string): void => {
     if (Object.hasOwn(classes, name)) rates.take(caller, { name })
   }

@@ -10,7 +10,7 @@ interface Clock {
 const clocks = new WeakMap<IncomingMessage, Clock>()
 
 /** All of a request has to be there in time: nobody keeps a connection by sending one byte after another. */
-export function expectSoon(request: IncomingMessage, response: ServerResponse, ms: number): void {
+export function startDeadline(request: IncomingMessage, response: ServerResponse, ms: number): void {
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => {
     clearTimeout(timer)
@@ -33,10 +33,10 @@ export function expectSoon(request: IncomingMessage, response: ServerResponse, m
 }
 
 /** A file takes as long as it takes: then only the next piece of it has to be there in time. */
-export const expectMore = (request: IncomingMessage): void => clocks.get(request)?.start()
+export const restartDeadline = (request: IncomingMessage): void => clocks.get(request)?.start()
 
 /** As long as we are not done with what has come, nothing more is expected. */
-export const expectNothing = (request: IncomingMessage): void => clocks.get(request)?.stop()
+export const stopDeadline = (request: IncomingMessage): void => clocks.get(request)?.stop()
 
 const tooSlow = (ms: number): Refusal =>
   new Refusal(

@@ -18,7 +18,7 @@ export interface RouteAbout {
 type Json = Record<string, unknown>
 
 /** An address of the daemon itself as OpenAPI has it. @param isOpen whether it needs no token */
-export function ownObject(route: string, about: RouteAbout, isOpen: boolean): Json {
+export function serverRouteObject(route: string, about: RouteAbout, isOpen: boolean): Json {
   const { id, summary, scope, headers = {}, body, answers } = about
   const fields = [...route.matchAll(/:(\w+)/g)].map(([, field = '']) => field)
   return {

@@ -4,8 +4,8 @@ import { operations, type Table } from '../../api/table.ts'
 import { errorTable, type ErrorCode } from '../../domain/errors.ts'
 import { version } from '../../version.ts'
 import { bytesField } from '../input.ts'
-import { takesKey } from '../idempotency.ts'
-import { ownObject, type RouteAbout } from './openapi-server-routes.ts'
+import { acceptsIdempotencyKey } from '../idempotency.ts'
+import { type RouteAbout, serverRouteObject } from './openapi-server-routes.ts'
 import { sessionRoutesOf } from '../session.ts'
 
 type Json = Record<string, unknown>
@@ -29,7 +29,7 @@ export function openApi(own: Own, table: Table = operations): Json {
     for (const route of sessionRoutesOf(name))
       add(route.replace(' /', ' /api/'), operationObject(held(operation), route, `session_${name}`))
   }
-  for (const [route, { about, open }] of Object.entries(own)) add(route, ownObject(route, about, open === true))
+  for (const [route, { about, open }] of Object.entries(own)) add(route, serverRouteObject(route, about, open === true))
   return {
     openapi: '3.1.0',
     info: {
@@ -92,7 +92,7 @@ function operationObject(operation: Operation, route: Route, operationId: string
     parameters: [
       ...inPath.map((field) => parameter(field, 'path', input.properties?.[field] ?? {}, true)),
       ...(hasQuery ? others.map(([field, schema]) => parameter(field, 'query', schema, required(field))) : []),
-      ...(takesKey(operation) ? [idempotencyKey] : []),
+      ...(acceptsIdempotencyKey(operation) ? [idempotencyKey] : []),
       ...(kind === 'read' ? [] : [lease]),
       correlationId,
     ],

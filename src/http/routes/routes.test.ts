@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../api/operation.ts'
 import type { JsonSchema } from '../../api/schema.ts'
 import { operations, type Table } from '../../api/table.ts'
-import { addressed } from '../../client/remote/request.ts'
+import { requestFor } from '../../client/remote/request.ts'
 import { inputOf } from '../input.ts'
 import { openApi } from './openapi.ts'
 import { router, targetOf } from './routes.ts'
@@ -34,7 +34,7 @@ const fields = ({ input }: Operation, which: 'all' | 'required'): Record<string,
 describe.each(all.map((entry) => [entry.name, entry] as const))('%s', (_, operation) => {
   it.each(['all', 'required'] as const)('with %s of its fields arrives as it was sent', (which) => {
     const input = fields(operation, which)
-    const { method, path, body, type } = addressed(operation, input)
+    const { method, path, body, type } = requestFor(operation, input)
     const { segments = [], query } = targetOf(path)
     const at = find(method, segments.slice(1))
     if (at === undefined || !('found' in at)) throw new Error(`${method} ${path} leads nowhere`)

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { boolean, object, string, type JsonSchema } from '../../api/schema.ts'
 import { AwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
-import { always, sendJson } from '../answer.ts'
+import { commonHeaders, sendJson } from '../answer.ts'
 import type { Caller } from '../authenticate.ts'
-import type { AskedContext } from '../context.ts'
-import type { Held } from '../body-memory.ts'
+import type { RequestContext } from '../context.ts'
+import type { BodyMemory } from '../body-memory.ts'
 import type { FlightLimits, flights } from '../limits/in-flight.ts'
 import type { Metrics } from '../metrics.ts'
 import { openApi } from './openapi.ts'
@@ -13,33 +13,33 @@ import type { RouteAbout } from './openapi-server-routes.ts'
 import { Refusal } from '../refusal.ts'
 import { targetOf } from './routes.ts'
 
-export interface Asked {
+export interface RouteRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
 }
 
-export interface AskedBy extends Asked {
+export interface AuthenticatedRequest extends RouteRequest {
   readonly caller: Caller
   /** With the rights of the caller. */
   readonly manager: Manager
   /** For what is done with it. */
-  readonly context: AskedContext
+  readonly context: RequestContext
   /** For each more that comes with the same request. Throws if it is more than the caller may ask for. */
   readonly countOne: () => void
   /** For what of the request is read into memory. */
-  readonly held: Pick<Held, 'take'>
+  readonly held: Pick<BodyMemory, 'take'>
   /** When it has to end: the daemon does, or the token is gone. */
   readonly signal: AbortSignal
 }
 
 /** An address that is no operation. `open`: also without a token, as it tells nothing. */
-export type OwnRoute = OpenRoute | ClosedRoute
+export type ServerRoute = OpenRoute | ClosedRoute
 
 interface OpenRoute {
   readonly open: true
   readonly about: RouteAbout
-  readonly handle: (asked: Asked) => void | Promise<void>
+  readonly handle: (asked: RouteRequest) => void | Promise<void>
 }
 
 export interface ClosedRoute {
@@ -50,7 +50,7 @@ export interface ClosedRoute {
   readonly holds?: keyof FlightLimits
   /** It does what operations do: taken as they are, and when it has to end it undoes what it has begun and answers. */
   readonly undoes?: boolean
-  readonly handle: (asked: AskedBy) => void | Promise<void>
+  readonly handle: (asked: AuthenticatedRequest) => void | Promise<void>
 }
 
 interface Parts {
@@ -58,13 +58,13 @@ interface Parts {
   readonly ready: () => { readonly ready: boolean; readonly reason?: string }
   readonly flying: ReturnType<typeof flights>
   /** All that there are, for the document. */
-  readonly all: () => Readonly<Record<string, OwnRoute>>
+  readonly all: () => Readonly<Record<string, ServerRoute>>
 }
 
 const json = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> => ({ 'application/json': schema })
 const status = json(object({ status: string('One word') }))
 
-export function ownRoutes({ metrics, ready, flying, all }: Parts): Record<string, OwnRoute> {
+export function serverRoutes({ metrics, ready, flying, all }: Parts): Record<string, ServerRoute> {
   return {
     'GET /api/health': {
       open: true,
@@ -101,7 +101,7 @@ export function ownRoutes({ metrics, ready, flying, all }: Parts): Record<string
       async handle({ response, caller }) {
         assertWhole(caller)
         const text = await metrics.text()
-        response.writeHead(200, { ...always, 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
+        response.writeHead(200, { ...commonHeaders, 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
         response.end(text)
       },
     },

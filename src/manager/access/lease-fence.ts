@@ -4,7 +4,7 @@ import type { Lease } from '../../ports/event-store.ts'
 import type { Core, Request } from '../core.ts'
 
 /** How exactly it is known when a holder was last active. Not each write is worth a write to the log's disk. */
-const sharpnessMs = 1000
+const activityGranularityMs = 1000
 
 export const isHeld = (core: Core, lease: Lease | undefined): lease is Lease =>
   lease !== undefined && Date.parse(lease.expires_at) > core.clock.now().getTime()
@@ -18,7 +18,7 @@ export async function assertLease(core: Core, { lease: given }: Request, id: Wor
   const current = await core.store.lease(id)
   if (!isHeld(core, current) || current.id !== given) throw lost(core, current, id, name)
   const now = core.clock.now()
-  if (now.getTime() - Date.parse(current.active_at) < sharpnessMs) return
+  if (now.getTime() - Date.parse(current.active_at) < activityGranularityMs) return
   if ((await core.store.touchLease(id, current.id, now.toISOString())) === undefined)
     throw lost(core, await core.store.lease(id), id, name)
 }

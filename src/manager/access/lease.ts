@@ -7,7 +7,7 @@ import type { Lease } from '../../ports/event-store.ts'
 import { newEvent, newId, type Core, type Request, withoutLease } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { isHeld } from './lease-fence.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 
 const defaultTtlMs = 60_000
 
@@ -49,7 +49,7 @@ export async function takeLease(
   const { acquired, ...answer } = await core.store.acquireLease(workspace.id, asked)
   if (!acquired) throw isLeased(core, workspace, answer.lease, idleMs)
   const { lease, previous } = answer
-  const data = { ...whose(workspace), lease_id: lease.id, holder, expires_at: lease.expires_at }
+  const data = { ...nameFields(workspace), lease_id: lease.id, holder, expires_at: lease.expires_at }
   const event =
     previous === undefined
       ? newEvent(core, request, 'lease_acquired', data)
@@ -101,7 +101,7 @@ export async function releaseLease(
     const lease = await core.store.lease(id)
     const released = await core.store.releaseLease(id, input.lease as LeaseId)
     if (released && lease !== undefined) {
-      const data = { ...whose(workspace), lease_id: lease.id, holder: lease.holder, reason: 'released' as const }
+      const data = { ...nameFields(workspace), lease_id: lease.id, holder: lease.holder, reason: 'released' as const }
       await append(core, request, workspace, [newEvent(core, request, 'lease_released', data)])
     }
     return { released }

@@ -3,7 +3,7 @@ import type { TokenId } from '../../domain/ids.ts'
 import { foldTokens, tokenEventTypes, type KnownToken } from '../../domain/tokens/tokens.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 
-export interface TokenBook {
+export interface TokenCache {
   /** Every token that ever was, as the log has it now. */
   all(): Promise<ReadonlyMap<TokenId, KnownToken>>
   /** The one with this hash. */
@@ -17,7 +17,7 @@ interface Page {
 }
 
 /** Keeps what it has read, and reads on when the home's stream has grown. */
-export function tokenBook(store: EventStore): TokenBook {
+export function tokenCache(store: EventStore): TokenCache {
   let page: Page = { version: 0, tokens: new Map(), hashes: new Map() }
 
   async function current(): Promise<Page> {

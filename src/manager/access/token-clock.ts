@@ -1,15 +1,15 @@
-import { stateOf, timesOf, type KnownToken, type TokenState } from '../../domain/tokens/tokens.ts'
+import { endTimes, stateOf, type KnownToken, type TokenState } from '../../domain/tokens/tokens.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 
-export interface TokenTime {
+export interface TokenClock {
   /** The latest that it has been in this home, in milliseconds: a clock that is set back changes nothing. */
   now(): Promise<number>
   /** What a token is now. That its time is over is noted durably before anybody is told, so that it stays so. */
   stateOf(token: KnownToken): Promise<TokenState>
 }
 
-export function tokenTime(store: EventStore, clock: Clock): TokenTime {
+export function tokenClock(store: EventStore, clock: Clock): TokenClock {
   let latest = 0
   const now = async (): Promise<number> => {
     latest = Math.max(latest, clock.now().getTime(), Date.parse(await store.latest()) || 0)
@@ -18,7 +18,7 @@ export function tokenTime(store: EventStore, clock: Clock): TokenTime {
   return {
     now,
     async stateOf(token) {
-      const times = timesOf(token)
+      const times = endTimes(token)
       if (times.length === 0) return stateOf(token, 0)
       const time = await now()
       const passed = times.filter((one) => one <= time)

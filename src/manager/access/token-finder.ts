@@ -4,9 +4,9 @@ import { isLive } from '../../domain/workspace/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { EventStore } from '../../ports/event-store.ts'
 import type { Tokens } from '../../ports/tokens.ts'
-import { standsAround } from '../sandboxes/bridge.ts'
-import { tokenBook } from './token-cache.ts'
-import { tokenTime } from './token-clock.ts'
+import { isSandboxOf } from '../sandboxes/bridge.ts'
+import { tokenCache } from './token-cache.ts'
+import { tokenClock } from './token-clock.ts'
 
 interface FinderParts {
   readonly store: EventStore
@@ -16,14 +16,14 @@ interface FinderParts {
 }
 
 export function tokenFinder({ store, clock, isSame }: FinderParts): Tokens {
-  const book = tokenBook(store)
-  const time = tokenTime(store, clock)
+  const book = tokenCache(store)
+  const time = tokenClock(store, clock)
 
   const isThere = async (pattern: string, sandbox: string | undefined): Promise<boolean> => {
     if (!isWorkspaceId(pattern)) return true
     const workspace = await store.get(pattern)
     if (workspace === undefined || !isLive(workspace.state)) return false
-    return sandbox === undefined || standsAround(workspace, sandbox)
+    return sandbox === undefined || isSandboxOf(workspace, sandbox)
   }
 
   return {

@@ -69,7 +69,7 @@ async function versionIn(core: Core, profile: AgentProfile, isolation: Isolation
       const spec = await specFor(core, profile, isolation, place)
       await using box = await driver.start(place.name, await driver.plan(spec), { signal: request.signal })
       try {
-        return await said(box, [nameInside(profile), ...profile.version], request)
+        return await runAndRead(box, [nameInside(profile), ...profile.version], request)
       } finally {
         await box.stop({ graceMs: 0 })
       }
@@ -98,15 +98,15 @@ async function specFor(core: Core, profile: AgentProfile, isolation: Isolation, 
 }
 
 const longestMs = 60_000
-const mostShown = 200
+const maxShown = 200
 
-async function said(box: Sandbox, argv: readonly string[], { signal }: Request): Promise<string> {
+async function runAndRead(box: Sandbox, argv: readonly string[], { signal }: Request): Promise<string> {
   const execution = box.exec({ argv, cwd: '.', env: {}, limits: { wall_ms: longestMs, output_mb: 1 }, signal })
   execution.exit.catch(() => undefined)
   let text = ''
   for await (const { data } of execution.output) text += Buffer.from(data).toString()
   const { code, signal: killed, timed_out: late } = await execution.exit
-  const shown = text.trim().split('\n').slice(0, 3).join(' ').slice(0, mostShown)
+  const shown = text.trim().split('\n').slice(0, 3).join(' ').slice(0, maxShown)
   if (code === 0) return shown
   const how = late ? `took longer than ${longestMs / 1000} s` : `ended with ${killed ?? code}`
   throw new Error(`${argv.join(' ')} ${how}: ${shown || 'it said nothing'}`)

@@ -53,7 +53,7 @@ export function commandOf(profile: AgentProfile, task: AgentTask): AgentCommand 
     arguments: task.arguments ?? [],
     unattended: isolation === 'none' ? [] : profile.unattended,
   }
-  const { env } = ofCommands(profile)
+  const { env } = splitEnv(profile)
   return {
     argv: fillArguments(template, values),
     ...(byInput && prompt !== undefined ? { stdin: prompt } : {}),
@@ -63,7 +63,7 @@ export function commandOf(profile: AgentProfile, task: AgentTask): AgentCommand 
 }
 
 /** Variables that depend on what is asked of it are of the command; the others are of the sandbox. */
-export function ofCommands({ env }: AgentProfile): { env: Record<string, string>; ofBox: Record<string, string> } {
+export function splitEnv({ env }: AgentProfile): { env: Record<string, string>; ofBox: Record<string, string> } {
   const isOfCommand = (text: string): boolean => /\{\{\s*model\s*\}\}/.test(text)
   const all = Object.entries(env)
   return {

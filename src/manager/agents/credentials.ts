@@ -24,14 +24,14 @@ export interface FoundCredential {
 export const sourceText = (source: CredentialSource): string =>
   'variable' in source ? source.variable : source.field === undefined ? source.file : `${source.file} (${source.field})`
 
-export interface Given {
+export interface GrantedCredential {
   readonly brokers: readonly Broker[]
   readonly env: Readonly<Record<string, string>>
   /** For the program, before all others. */
   readonly arguments: readonly string[]
 }
 
-export const nothingGiven: Given = { brokers: [], env: {}, arguments: [] }
+export const nothingGranted: GrantedCredential = { brokers: [], env: {}, arguments: [] }
 
 /** Whether a proxy stands between the sandbox and all that it reaches, and so can hold a credential. */
 export const canBroker = (isolation: Isolation, network: Network): boolean =>
@@ -41,15 +41,15 @@ export const canBroker = (isolation: Isolation, network: Network): boolean =>
  * What a sandbox is given of a credential that its agent uses. Where nothing can keep it out of the sandbox it is refused,
  * unless the setting `agents.unbrokered` says what is to be done instead.
  */
-export async function givenCredential(
+export async function grantCredential(
   core: Core,
   profile: AgentProfile,
   { isolation, network }: { readonly isolation: Isolation; readonly network: Network },
-): Promise<Given> {
+): Promise<GrantedCredential> {
   const found = await credentialOf(core, profile)
   const broker = found?.credential.broker
   // Without a network it is of no use to anybody.
-  if (found === undefined || broker === undefined || network.mode === 'none') return nothingGiven
+  if (found === undefined || broker === undefined || network.mode === 'none') return nothingGranted
   if (canBroker(isolation, network)) {
     const { name } = broker
     const upstream = await upstreamOf(core, broker)
@@ -61,12 +61,12 @@ export async function givenCredential(
     }
   }
   const instead = core.config.settings['agents.unbrokered']
-  if (instead === 'without') return nothingGiven
+  if (instead === 'without') return nothingGranted
   if (instead === 'environment') {
     const names = Object.keys(broker.placeholder)
-    return { ...nothingGiven, env: Object.fromEntries(names.map((name) => [name, found.value])) }
+    return { ...nothingGranted, env: Object.fromEntries(names.map((name) => [name, found.value])) }
   }
-  throw unheld(profile, found.credential, isolation, network)
+  throw credentialExposed(profile, found.credential, isolation, network)
 }
 
 /** Where requests go: behind a gateway, what a variable of the user names. */
@@ -87,7 +87,12 @@ export async function credentialFiles(
   return { [variable]: await box.put(variable, Buffer.from(found.value), 0o400) }
 }
 
-function unheld({ name, title }: AgentProfile, { from }: Credential, isolation: Isolation, network: Network): AwError {
+function credentialExposed(
+  { name, title }: AgentProfile,
+  { from }: Credential,
+  isolation: Isolation,
+  network: Network,
+): AwError {
   const where = isolation === 'namespace' ? `the network ${network.mode}` : `the isolation ${isolation}`
   return new AwError(
     'sandbox_unenforceable',

@@ -7,8 +7,8 @@ import type { BoxFacts } from '../../domain/workspace/state.ts'
 import type { FoundProgram } from '../../ports/agents.ts'
 import type { Sandbox, SandboxSpec } from '../../ports/sandbox-driver.ts'
 import type { Core } from '../core.ts'
-import { ofCommands } from './command.ts'
-import { canBroker, credentialFiles, credentialOf, givenCredential, nothingGiven } from './credentials.ts'
+import { splitEnv } from './command.ts'
+import { canBroker, credentialFiles, credentialOf, grantCredential, nothingGranted } from './credentials.ts'
 import { agentOf } from './profiles.ts'
 
 /** What a sandbox has besides because an agent is to work in it. */
@@ -37,7 +37,7 @@ export async function equipmentOf(
   if (box.agent === undefined) return none
   const { profile } = await agentOf(core, box.agent)
   const program = await programOf(core, profile)
-  const given = withCredential ? await givenCredential(core, profile, box) : nothingGiven
+  const given = withCredential ? await grantCredential(core, profile, box) : nothingGranted
   const { arguments: words = [], env = {}, files = {} } = box.mcp === true ? profile.mcp : {}
   const url = { url: bridgeUrl }
   const { instructions: path } = profile.state
@@ -56,7 +56,7 @@ export async function equipmentOf(
   return {
     binds: bindsOf(box.isolation, places, inside, program.reads),
     env: {
-      ...ofCommands(profile).ofBox,
+      ...splitEnv(profile).ofBox,
       ...fillPairs(profile.state.env, { state }),
       ...given.env,
       ...fillPairs(env, { ...url, state }),

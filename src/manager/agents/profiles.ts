@@ -3,7 +3,7 @@ import { checkProfile } from '../../domain/agents/check.ts'
 import type { AgentProfile } from '../../domain/agents/profile.ts'
 import { AwError } from '../../domain/errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
-import type { WrittenProfile } from '../../ports/agents.ts'
+import type { UserProfile } from '../../ports/agents.ts'
 import type { Core } from '../core.ts'
 
 export interface KnownAgent {
@@ -38,7 +38,7 @@ export async function agentOf(core: Core, name: string): Promise<KnownAgent> {
 }
 
 /** The rest of a profile is that of the built-in one that it names, or of the one with its name. */
-function taken({ name, file, content }: WrittenProfile): KnownAgent | AwError {
+function taken({ name, file, content }: UserProfile): KnownAgent | AwError {
   if (content instanceof AwError) return content
   try {
     const named = (content as { extends?: unknown } | null)?.extends

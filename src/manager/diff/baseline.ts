@@ -2,24 +2,24 @@ import { AwError, toAwError, type ErrorCode } from '../../domain/errors.ts'
 import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { Change } from '../../domain/trees/diff.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../../domain/workspace/state.ts'
-import type { Beside, Place } from '../../ports/storage-driver.ts'
+import type { ContentFolder, Place } from '../../ports/storage-driver.ts'
 import { basePlace, isListedBase, isOwnBase } from '../sources/base-trees.ts'
 import { initRepository } from '../workspaces/build.ts'
 import { withoutLease, type Core, type Request } from '../core.ts'
-import { isBelow, stepsOf } from './differences.ts'
+import { isBelow, pathChanges } from './differences.ts'
 import { takeTree } from '../results/commit-history.ts'
-import { nothingKept, withDesk } from '../results/context.ts'
+import { noBaselineToCompare, withExportContext } from '../results/context.ts'
 import { withGitBox } from '../sandboxes/git-box.ts'
 import type { KnownTree } from '../kernel/known-tree.ts'
 import { changesBetween } from '../sandboxes/placeholders.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 import { openScratch, withScratch } from '../files/scratch.ts'
-import { beforeAll } from '../snapshots/lookup.ts'
-import { fillAlone } from '../sources/content.ts'
+import { initialSnapshot } from '../snapshots/lookup.ts'
+import { fillWithoutBase } from '../sources/content.ts'
 import { existsAt, openTree } from '../kernel/trees.ts'
 
 /** What a workspace began as, as long as it is held. */
-export interface Beginning extends AsyncDisposable, Pick<KnownTree, 'contents'> {
+export interface Baseline extends AsyncDisposable, Pick<KnownTree, 'contents'> {
   readonly place: Place
   /** A path that is not compared, or of which nothing is known. */
   readonly unknown?: string
@@ -30,50 +30,50 @@ export interface Beginning extends AsyncDisposable, Pick<KnownTree, 'contents'> 
  * made once more. A workspace of an earlier version may have none of these: of a repository the files of its commit are
  * made once more then, if git can be asked for them; of another source nothing is kept, unless its first snapshot shows it.
  */
-export async function beginningOf(core: Core, request: Request, workspace: Workspace): Promise<Beginning> {
+export async function baselineOf(core: Core, request: Request, workspace: Workspace): Promise<Baseline> {
   const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
-  if (snapshot !== null) return withoutOurs(core, workspace, kept(snapshotPlace(snapshot)))
+  if (snapshot !== null) return withoutOwnFiles(core, workspace, kept(snapshotPlace(snapshot)))
   const { source } = workspace
   if (base !== null && (await core.storage.exists(basePlace(base)))) {
     const known = await withContents(core, request, { workspace, place: basePlace(base) })
     // What git does in a repository of its own making is nobody's work: only a base that others begin as tells of it.
     if (source.kind === 'git' && isOwnBase(base)) return { ...known, unknown: repositoryOf(workspace) }
-    return withoutOurs(core, workspace, known)
+    return withoutOwnFiles(core, workspace, known)
   }
-  if (source.kind === 'empty') return madeAgain(core, request, (place) => asEmpty(core, workspace, place))
-  const first = await beforeAll(core, workspace)
+  if (source.kind === 'empty') return recreate(core, request, (place) => recreateEmpty(core, workspace, place))
+  const first = await initialSnapshot(core, workspace)
   if (source.kind === 'git' && source.commit !== undefined) {
     const { commit } = source
     try {
-      const made = await madeAgain(core, request, (place) => asCommitted(core, request, workspace, commit, place))
+      const made = await recreate(core, request, (place) => recreateFromCommit(core, request, workspace, commit, place))
       return { ...made, unknown: repositoryOf(workspace) }
     } catch (error) {
-      if (first === undefined || !isBeyondUs(error)) throw error
+      if (first === undefined || !isBaselineUnavailable(error)) throw error
     }
   }
   if (first !== undefined) return kept(snapshotPlace(first))
-  throw await nothingKept(core, workspace)
+  throw await noBaselineToCompare(core, workspace)
 }
 
 /** A repository that `aw` made beside what came from the source is nobody's work either. */
-async function withoutOurs(core: Core, workspace: Workspace, began: Beginning): Promise<Beginning> {
+async function withoutOwnFiles(core: Core, workspace: Workspace, baseline: Baseline): Promise<Baseline> {
   const repository = repositoryOf(workspace)
-  if (!workspace.config.git_config.enabled || (await existsAt(core, began.place, repository))) return began
-  return { ...began, unknown: repository }
+  if (!workspace.config.git_config.enabled || (await existsAt(core, baseline.place, repository))) return baseline
+  return { ...baseline, unknown: repository }
 }
 
 /** Failures that say nothing about where the contents came from. */
 const ours: ReadonlySet<ErrorCode> = new Set(['aborted', 'disk_full', 'internal', 'storage_unavailable'])
 
 /** Whether nothing is known of what a change is about. */
-export const isUnknown = ({ unknown }: Pick<Beginning, 'unknown'>, change: Change): boolean =>
-  unknown !== undefined && stepsOf(change).every(([path]) => isBelow(path, [unknown]))
+export const isOutsideBaseline = ({ unknown }: Pick<Baseline, 'unknown'>, change: Change): boolean =>
+  unknown !== undefined && pathChanges(change).every(([path]) => isBelow(path, [unknown]))
 
 /** Whether what a workspace began as cannot be had, or not now. */
-export const isBeyondUs = (error: unknown): boolean => preventing.has(toAwError(error).code)
+export const isBaselineUnavailable = (error: unknown): boolean => unavailableCodes.has(toAwError(error).code)
 
 /** No walls, a state in which nothing is run, somebody who works on it: all that keeps git from being asked just now. */
-const preventing: ReadonlySet<ErrorCode> = new Set([
+const unavailableCodes: ReadonlySet<ErrorCode> = new Set([
   'sandbox_unenforceable',
   'invalid_state',
   'workspace_busy',
@@ -81,16 +81,16 @@ const preventing: ReadonlySet<ErrorCode> = new Set([
   'source_failed',
 ])
 
-const kept = (place: Place): Beginning => ({ place, ...nothingHeld })
+const kept = (place: Place): Baseline => ({ place, ...nothingHeld })
 
 /** In how many paths the tree differs from what the workspace began as. */
-export async function changesSinceBeginning(core: Core, request: Request, workspace: Workspace): Promise<number> {
-  await using began = await beginningOf(core, request, workspace)
+export async function countChangesSinceBaseline(core: Core, request: Request, workspace: Workspace): Promise<number> {
+  await using baseline = await baselineOf(core, request, workspace)
   const to = { workspace, place: volumeOf(workspace) }
   const looking = { renames: false, signal: request.signal }
   let count = 0
-  for await (const change of changesBetween(core, { workspace, ...began }, to, looking))
-    if (!isUnknown(began, change)) count += stepsOf(change).length
+  for await (const change of changesBetween(core, { workspace, ...baseline }, to, looking))
+    if (!isOutsideBaseline(baseline, change)) count += pathChanges(change).length
   return count
 }
 
@@ -104,7 +104,7 @@ export async function withContents<T extends KnownTree>(
   const isIts = place.area === 'bases' && place.name === baseNameOf(workspace)
   if (!isIts || !(await isListedBase(core, place.name))) return { ...tree, ...nothingHeld }
   let found: Promise<Contents | undefined> | undefined
-  const contents = (): Promise<Beside | undefined> => (found ??= contentsOf(core, request, workspace))
+  const contents = (): Promise<ContentFolder | undefined> => (found ??= contentsOf(core, request, workspace))
   return {
     ...tree,
     contents,
@@ -112,19 +112,19 @@ export async function withContents<T extends KnownTree>(
   }
 }
 
-type Contents = Beside & AsyncDisposable
+type Contents = ContentFolder & AsyncDisposable
 
 /** Where the contents that a workspace began with may still be; made once more if need be, as long as that is held. */
 async function contentsOf(core: Core, request: Request, workspace: Workspace): Promise<Contents | undefined> {
   const { source, profile } = workspace
   if (source.kind === 'folder') return { folder: source.path, into: profileOf(profile).content, ...nothingHeld }
   const make = async (place: Place): Promise<void> => {
-    if (source.kind === 'git') await asCommitted(core, request, workspace, source.commit ?? '', place)
-    else await fillAlone(core, request, source, profile, place)
+    if (source.kind === 'git') await recreateFromCommit(core, request, workspace, source.commit ?? '', place)
+    else await fillWithoutBase(core, request, source, profile, place)
   }
   if (source.kind !== 'git' && source.kind !== 'archive') return undefined
   try {
-    const { place, ...held } = await madeAgain(core, request, make)
+    const { place, ...held } = await recreate(core, request, make)
     // Only trees that are plain directories are listed.
     return { folder: core.storage.attachment(place).path, into: '.', ...held }
   } catch (error) {
@@ -140,7 +140,7 @@ const repositoryOf = ({ profile }: Workspace): string => within(profileOf(profil
 
 const within = (content: string, name: string): string => (content === '.' ? name : `${content}/${name}`)
 
-async function madeAgain(core: Core, request: Request, make: (place: Place) => Promise<void>): Promise<Beginning> {
+async function recreate(core: Core, request: Request, make: (place: Place) => Promise<void>): Promise<Baseline> {
   const scratch = await openScratch(core, request)
   try {
     await make(scratch.place)
@@ -151,20 +151,20 @@ async function madeAgain(core: Core, request: Request, make: (place: Place) => P
   }
 }
 
-async function asEmpty(core: Core, workspace: Workspace, place: Place): Promise<void> {
-  await bare(core, workspace, place)
+async function recreateEmpty(core: Core, workspace: Workspace, place: Place): Promise<void> {
+  await createLayout(core, workspace, place)
   using tree = await openTree(core, place)
   await initRepository(core, workspace, tree, profileOf(workspace.profile))
 }
 
-async function bare(core: Core, { profile }: Workspace, place: Place): Promise<void> {
+async function createLayout(core: Core, { profile }: Workspace, place: Place): Promise<void> {
   await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
   using tree = await openTree(core, place)
   for (const directory of profileOf(profile).directories) tree.mkdir(directory, { parents: true })
 }
 
 /** Out of the repository inside, which git reads in a copy of its own: what counts is what the objects say. */
-async function asCommitted(
+async function recreateFromCommit(
   core: Core,
   request: Request,
   workspace: Workspace,
@@ -172,11 +172,11 @@ async function asCommitted(
   place: Place,
 ): Promise<void> {
   const { content } = profileOf(workspace.profile)
-  await bare(core, workspace, place)
+  await createLayout(core, workspace, place)
   await withScratch(core, request, async (copy) => {
-    await bare(core, workspace, copy)
+    await createLayout(core, workspace, copy)
     await copyRepository(core, request, workspace, commit, copy)
-    await withDesk({ core, request, workspace, frozen: copy }, async ({ results, maxBytes }) => {
+    await withExportContext({ core, request, workspace, frozen: copy }, async ({ results, maxBytes }) => {
       const tree = await withGitBox(core, withoutLease(request), workspace.id, copy, (box) =>
         takeTree(box, results, commit, maxBytes),
       )

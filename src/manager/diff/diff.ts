@@ -1,21 +1,21 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
-import { gitPatch, isGitsOwn, linesIn, type PatchSide } from '../../domain/git/patch.ts'
+import { gitPatch, isInsideDotGit, linesIn, type PatchSide } from '../../domain/git/patch.ts'
 import { quotePath } from '../../domain/paths.ts'
 import { profileOf } from '../../domain/workspace/profiles.ts'
 import { isText } from '../../domain/text/diff.ts'
 import type { Change, ChangeEntry } from '../../domain/trees/diff.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
-import { beginningOf, isUnknown, withContents, type Beginning } from './baseline.ts'
+import { baselineOf, isOutsideBaseline, withContents, type Baseline } from './baseline.ts'
 import type { Core, Request } from '../core.ts'
-import type { ToldChange } from './visible-changes.ts'
-import { isBelow, shownPath, stepsOf, told } from './differences.ts'
+import type { VisibleChange } from './visible-changes.ts'
+import { changeView, isBelow, pathChanges, shownPath } from './differences.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
-import { readKnown, type KnownTree } from '../kernel/known-tree.ts'
+import { readKnownFile, type KnownTree } from '../kernel/known-tree.ts'
 import { changesBetween } from '../sandboxes/placeholders.ts'
 import { volumeOf } from '../kernel/places.ts'
 import { checkedPaths } from '../snapshots/restore-paths.ts'
-import { sideOf } from './operands.ts'
+import { operandOf } from './operands.ts'
 import { existsAt } from '../kernel/trees.ts'
 
 type View = Outputs['diff']
@@ -28,8 +28,8 @@ export async function* diff(core: Core, input: Inputs['diff'], request: Request)
   let left = input.limit ?? Infinity
   for await (const change of changesBetween(core, from, to, { signal: request.signal })) {
     checkpointSignal(request)
-    const steps = stepsOf(change)
-    if (isUnknown(between, change)) continue
+    const steps = pathChanges(change)
+    if (isOutsideBaseline(between, change)) continue
     if (!steps.some(([path]) => isBelow(path, paths))) continue
     const view = viewOf(change)
     const isRead = input.text === true || input.stat === true
@@ -47,7 +47,7 @@ const asked = ({ text, ...about }: Partial<View>, input: Inputs['diff']): Partia
 })
 
 const viewOf = ({ what, before, after, ...change }: Change): View => ({
-  ...told(change),
+  ...changeView(change),
   what,
   before: before && shownEntry(before),
   after: after && shownEntry(after),
@@ -56,19 +56,19 @@ const viewOf = ({ what, before, after, ...change }: Change): View => ({
 const shownEntry = ({ target, ...entry }: ChangeEntry): ChangeEntry =>
   target === undefined ? entry : { ...entry, target: shownPath(target) }
 
-interface Sides extends AsyncDisposable, Pick<Beginning, 'unknown'> {
+interface Sides extends AsyncDisposable, Pick<Baseline, 'unknown'> {
   readonly from: KnownTree
   readonly to: KnownTree
 }
 
 /** A workspace alone is compared with what it began as. */
 async function sides(core: Core, input: Inputs['diff'], request: Request): Promise<Sides> {
-  const from = await sideOf(core, input.from)
+  const from = await operandOf(core, input.from)
   const { workspace } = from
   if (input.to === undefined) assertAllowed(workspace, 'files_read')
-  const to = input.to === undefined ? { workspace, place: volumeOf(workspace) } : await sideOf(core, input.to)
+  const to = input.to === undefined ? { workspace, place: volumeOf(workspace) } : await operandOf(core, input.to)
   if (input.to === undefined && from.place.area === 'volumes') {
-    const { unknown, place, contents, ...held } = await beginningOf(core, request, workspace)
+    const { unknown, place, contents, ...held } = await baselineOf(core, request, workspace)
     return { from: { workspace, place, contents }, to, ...(unknown !== undefined && { unknown }), ...held }
   }
   const [old, now] = [await withContents(core, request, from), await withContents(core, request, to)]
@@ -102,14 +102,14 @@ const known = (entry: ChangeEntry | null): entry is Known => entry?.kind === 'fi
 async function textOf(
   core: Core,
   { from, to }: Sides,
-  change: ToldChange,
+  change: VisibleChange,
   input: Inputs['diff'],
 ): Promise<Partial<View>> {
   const { path, before, after, what, bare } = change
   const old = known(before) ? { ...before, tree: from, path: change.from ?? path } : null
   const now = known(after) ? { ...after, tree: to, path } : null
   if (old === null && now === null) return {}
-  if (isGitsOwn(path)) return { omitted: 'git applies nothing below .git' }
+  if (isInsideDotGit(path)) return { omitted: 'git applies nothing below .git' }
   // What is equal need not be read.
   const isSame = old !== null && now !== null && !what.some((one) => ['content', 'kind', 'target'].includes(one))
   const maxBytes = input.max_bytes ?? 1024 * 1024
@@ -133,5 +133,5 @@ const nothing = Buffer.alloc(0)
 async function bytesOf(core: Core, one: (Known & { tree: KnownTree; path: string }) | null, maxBytes: number) {
   if (one === null) return nothing
   if (one.kind === 'symlink') return Buffer.from(one.target ?? '', 'latin1')
-  return readKnown(core, one.tree, one.path, { maxBytes })
+  return readKnownFile(core, one.tree, one.path, { maxBytes })
 }

@@ -5,7 +5,7 @@ import type { Change } from '../../domain/trees/diff.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import type { Core } from '../core.ts'
-import { changesBetween, type Looking } from '../sandboxes/placeholders.ts'
+import { type ChangeOptions, changesBetween } from '../sandboxes/placeholders.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function differs(
   workspace: Workspace,
   snapshot: SnapshotId,
   other: Place = volumeOf(workspace),
-  how: Pick<Looking, 'exact'> = {},
+  how: Pick<ChangeOptions, 'exact'> = {},
 ): Promise<boolean> {
   try {
     let found = 0
@@ -28,7 +28,7 @@ export async function differs(
     for await (const _ of changesSince(core, workspace, snapshot, other, how)) return true
     return false
   } catch (error) {
-    if (isDamage(error)) return true
+    if (isSnapshotDamaged(error)) return true
     throw error
   }
 }
@@ -41,12 +41,12 @@ export const changesSince = (
   workspace: Workspace,
   snapshot: SnapshotId,
   place: Place = volumeOf(workspace),
-  looking: Looking = {},
+  looking: ChangeOptions = {},
 ): AsyncIterable<Change> =>
   changesBetween(core, { workspace, place: snapshotPlace(snapshot) }, { workspace, place }, looking)
 
 /** A snapshot cannot be read any more: its content is not what it was, or something other than aw removed it. */
-export const isDamage = (error: unknown): boolean => {
+export const isSnapshotDamaged = (error: unknown): boolean => {
   const { code, data } = toAwError(error)
   return data['reason'] === 'damaged' || code === 'snapshot_not_found'
 }
@@ -55,14 +55,14 @@ export const isDamage = (error: unknown): boolean => {
  * In how many paths; a renamed one is two, as in the note of a snapshot. At least one if the snapshot is damaged or
  * gone: then nobody knows how many.
  */
-export async function countDifferences(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<number> {
+export async function countChangesFrom(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<number> {
   let count = 0
   try {
     const changes = changesSince(core, workspace, snapshot, volumeOf(workspace), { renames: false })
-    for await (const change of changes) count += stepsOf(change).length
+    for await (const change of changes) count += pathChanges(change).length
     return count
   } catch (error) {
-    if (isDamage(error)) return Math.max(count, 1)
+    if (isSnapshotDamaged(error)) return Math.max(count, 1)
     throw error
   }
 }
@@ -83,19 +83,19 @@ export async function countChanges(
   const changes: string[] = []
   const differences: Restored['differences'][number][] = []
   for await (const change of changesSince(core, workspace, was, snapshotPlace(is))) {
-    const all = stepsOf(change)
+    const all = pathChanges(change)
     const steps = all.filter(([path, kind]) => isBelow(path, paths) || (kind === 'added' && isAbove(path, paths)))
     for (const [, kind] of steps) counts[kind] += 1
     if (changes.length >= most) continue
     changes.push(...steps.map(([path]) => path))
     // Half of a rename is no rename to who asked for that half.
-    if (steps.length === all.length && change.change === 'renamed') differences.push(told(change))
+    if (steps.length === all.length && change.change === 'renamed') differences.push(changeView(change))
     else differences.push(...steps.map(([path, kind]) => ({ path, change: kind, from: null })))
   }
   return { ...counts, changes: changes.slice(0, most), differences }
 }
 
-export const told = ({
+export const changeView = ({
   path,
   change,
   from,
@@ -106,7 +106,7 @@ export const told = ({
 })
 
 /** A rename is a path that came and one that went. */
-export function stepsOf({ path, change, from }: Change): (readonly [string, 'added' | 'changed' | 'removed'])[] {
+export function pathChanges({ path, change, from }: Change): (readonly [string, 'added' | 'changed' | 'removed'])[] {
   if (change !== 'renamed') return [[shownPath(path), change]]
   return [[shownPath(path), 'added'] as const, ...(from === undefined ? [] : [[shownPath(from), 'removed'] as const])]
 }

@@ -13,7 +13,7 @@ interface FrozenPath {
   readonly directory: boolean
 }
 
-const mostLinks = 40
+const maxLinks = 40
 
 /**
  * Where a path leads in a frozen tree, as `resolve` of a live one with `follow` false: links on the way are followed, and
@@ -50,7 +50,7 @@ export async function resolveFrozen(
       passed = here
       continue
     }
-    if (++links > mostLinks) throw refused('cannot_resolve_symlinks', path)
+    if (++links > maxLinks) throw refused('cannot_resolve_symlinks', path)
     const isAbsolute = target.startsWith('/')
     const below = isAbsolute ? belowRoot(splitPath(target), tops) : splitPath(target)
     if (below === undefined) throw refused('symlink_outside_workspace', path)

@@ -10,13 +10,13 @@ import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 import { isIdStart, resolveSnapshot } from '../snapshots/lookup.ts'
 
 /** One of the trees that are compared. */
-export interface Side extends KnownTree {
+export interface Operand extends KnownTree {
   /** Which snapshot it is; null for a workspace as it is now, and for the base it began as. */
   readonly snapshot: SnapshotId | null
 }
 
 /** `task/agent`, `task/agent@snapshot`, or a snapshot's id alone. */
-export async function sideOf(core: Core, ref: string): Promise<Side> {
+export async function operandOf(core: Core, ref: string): Promise<Operand> {
   if (await meansSnapshot(core, ref)) return bySnapshot(core, ref)
   const cut = ref.indexOf('@')
   const workspace = await findWorkspace(core, cut === -1 ? ref : ref.slice(0, cut))
@@ -27,7 +27,7 @@ export async function sideOf(core: Core, ref: string): Promise<Side> {
   return { place: volumeOf(workspace), workspace, snapshot: null }
 }
 
-const frozen = (workspace: Workspace, snapshot: SnapshotId): Side => ({
+const frozen = (workspace: Workspace, snapshot: SnapshotId): Operand => ({
   place: snapshotPlace(snapshot),
   workspace,
   snapshot,
@@ -40,7 +40,7 @@ export async function meansSnapshot(core: Core, ref: string): Promise<boolean> {
 }
 
 /** Whose it is, is in the log alone. */
-async function bySnapshot(core: Core, ref: string): Promise<Side> {
+async function bySnapshot(core: Core, ref: string): Promise<Operand> {
   const found = new Map<SnapshotId, Workspace>()
   for await (const event of core.store.follow({ types: ['snapshot_created', 'workspace_restored'] })) {
     const made =

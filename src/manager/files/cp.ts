@@ -1,26 +1,26 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import { isTemporaryName, quotePath, splitPath, temporaryName } from '../../domain/paths.ts'
-import { assertOperation } from '../../domain/workspace/allow.ts'
+import { assertAccess } from '../../domain/workspace/allow.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { FileHandle } from '../../ports/files.ts'
 import type { CopyReport, CopySource } from '../../ports/host.ts'
 import { withContents } from '../diff/baseline.ts'
 import type { Core, Request } from '../core.ts'
 import { assertSizesBelow, largestFile } from './file-size.ts'
-import { rootsOf, within } from './with-tree.ts'
-import { withFillings } from '../templates/rendered-files.ts'
+import { rootsOf, withTree } from './with-tree.ts'
+import { applySubstitutions } from '../templates/rendered-files.ts'
 import { resolveFrozen } from '../diff/frozen-path.ts'
-import { withoutPassing } from '../sandboxes/placeholders.ts'
+import { removePlaceholders } from '../sandboxes/placeholders.ts'
 import { volumeOf } from '../kernel/places.ts'
 import { withScratch } from './scratch.ts'
-import { meansSnapshot, sideOf } from '../diff/operands.ts'
+import { meansSnapshot, operandOf } from '../diff/operands.ts'
 import { assertRoom } from '../space/size-limit.ts'
-import { openTree, reach } from '../kernel/trees.ts'
+import { openTree, reachTree } from '../kernel/trees.ts'
 
 /** Between the machine and a workspace, or between two workspaces. */
 export async function cp(core: Core, input: Inputs['cp'], request: Request): Promise<Outputs['cp']> {
-  const [from, to] = [endOf(input.from, 'from'), endOf(input.to, 'to')]
+  const [from, to] = [parseEnd(input.from, 'from'), parseEnd(input.to, 'to')]
   const { workspace, path, replace } = { ...to, replace: input.replace === true }
   const copying = {
     signal: request.signal,
@@ -32,7 +32,7 @@ export async function cp(core: Core, input: Inputs['cp'], request: Request): Pro
       data: { field: 'from' },
     })
   return withSource(core, from, request, async (source, name) => {
-    if (workspace === undefined) return told(await core.host.copyOut(source, path, { ...copying, replace }))
+    if (workspace === undefined) return copyOutput(await core.host.copyOut(source, path, { ...copying, replace }))
     const target = { workspace, path, name, replace }
     return putInto(core, request, target, (place) => core.host.copyIn(source, place, copying))
   })
@@ -41,18 +41,18 @@ export async function cp(core: Core, input: Inputs['cp'], request: Request): Pro
 /** Where it can be read, as long as the work takes. */
 async function withSource<T>(
   core: Core,
-  { workspace: ref, path }: End,
+  { workspace: ref, path }: CopyEnd,
   request: Request,
   work: (source: CopySource, name: string) => Promise<T>,
 ): Promise<T> {
   if (ref === undefined) return work(path, nameIn(path))
   if (ref.includes('@') || (await meansSnapshot(core, ref))) return withFrozen(core, ref, path, request, work)
-  const { volume, ...found } = await within(core, request, ref, 'read', (tree, workspace) => ({
+  const { volume, ...found } = await withTree(core, request, ref, 'read', (tree, workspace) => ({
     volume: volumeOf(workspace),
     path: tree.resolve(path, { follow: false, ...rebased }).path || '.',
     name: askedName(tree, path),
   }))
-  using reached = await reach(core, volume)
+  using reached = await reachTree(core, volume)
   return await work({ root: reached.path, ...found }, nameIn(found.name))
 }
 
@@ -73,9 +73,9 @@ async function withFrozen<T>(
   request: Request,
   work: (source: CopySource, name: string) => Promise<T>,
 ): Promise<T> {
-  await using side = await withContents(core, request, await sideOf(core, ref))
+  await using side = await withContents(core, request, await operandOf(core, ref))
   const { place: frozen, workspace, contents } = side
-  assertOperation(workspace, 'read')
+  assertAccess(workspace, 'read')
   const meant = await resolveFrozen(core, frozen, path, rootsOf(core, workspace, request.within))
   const name = nameIn(meant.name)
   return await withScratch(core, request, async (place) => {
@@ -86,10 +86,10 @@ async function withFrozen<T>(
     if (single && meant.directory)
       throw new AwError('not_a_directory', `Not a directory: ${quotePath(path)}`, { data: { path } })
     const below = meant.path === '.' ? '' : `${Buffer.from(meant.path, 'latin1').toString()}/`
-    await withoutPassing(core, place, { workspace, place: frozen }, (passing) =>
+    await removePlaceholders(core, place, { workspace, place: frozen }, (passing) =>
       passing.startsWith(below) ? `${name}/${passing.slice(below.length)}` : undefined,
     )
-    await withFillings(core, place, { workspace, place: frozen }, (filled) => {
+    await applySubstitutions(core, place, { workspace, place: frozen }, (filled) => {
       if (single) return `${filled}/` === below ? `${name}/${name}` : undefined
       return filled.startsWith(below) ? `${name}/${filled.slice(below.length)}` : undefined
     })
@@ -121,7 +121,7 @@ async function putInto(
   const temporary = temporaryName(random)
   const lock = await core.host.lock(copyLock(temporary), { timeoutMs: 1000 })
   try {
-    const report = await within(core, request, workspace, 'write', async (tree, found) => {
+    const report = await withTree(core, request, workspace, 'write', async (tree, found) => {
       try {
         const made = await copy(`${tree.root}/${temporary}`)
         await assertRoom(core, found, { done: made.bytes })
@@ -135,7 +135,7 @@ async function putInto(
       }
     })
     // Of a whole workspace that is copied into itself, the copy is no part.
-    return told({ ...report, skipped: report.skipped.filter(({ path: left }) => left !== temporary) })
+    return copyOutput({ ...report, skipped: report.skipped.filter(({ path: left }) => left !== temporary) })
   } finally {
     lock?.retire()
   }
@@ -156,7 +156,7 @@ function put(
 
 /** A copy may take long: meanwhile the lease may have ended, or the tree may have been replaced by another. */
 async function assertSame(core: Core, request: Request, { id }: Workspace, temporary: string): Promise<void> {
-  const isThere = await within(core, request, id, 'write', (tree) => tree.resolve(temporary).exists)
+  const isThere = await withTree(core, request, id, 'write', (tree) => tree.resolve(temporary).exists)
   if (isThere) return
   throw new AwError('workspace_busy', 'The workspace was restored or reset during the copy, so nothing was copied', {
     hint: 'Run the copy again',
@@ -191,7 +191,7 @@ function taken(tree: FileHandle, path: string, single: boolean, cause: unknown):
   })
 }
 
-const told = ({ files, bytes, skipped }: CopyReport): Outputs['cp'] => ({ files, bytes, skipped })
+const copyOutput = ({ files, bytes, skipped }: CopyReport): Outputs['cp'] => ({ files, bytes, skipped })
 
 function isDirectory(tree: FileHandle, path: string): boolean {
   if (path.endsWith('/') || path === '.') return true
@@ -204,12 +204,12 @@ const join = (directory: string, name: string): string =>
 
 const nameIn = (path: string): string => path.split('/').findLast((part) => part !== '' && part !== '.') ?? 'copy'
 
-interface End {
+interface CopyEnd {
   readonly workspace?: string
   readonly path: string
 }
 
-function endOf(text: string, field: string): End {
+function parseEnd(text: string, field: string): CopyEnd {
   if (text.startsWith('/')) return { path: text }
   const cut = text.indexOf(':')
   if (cut > 0) return { workspace: text.slice(0, cut), path: text.slice(cut + 1) || '.' }

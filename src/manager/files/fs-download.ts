@@ -3,7 +3,7 @@ import { AwError } from '../../domain/errors.ts'
 import { quotePath } from '../../domain/paths.ts'
 import type { FileReader } from '../../ports/files.ts'
 import type { Core, Request } from '../core.ts'
-import { absoluteIn, openWithin } from './with-tree.ts'
+import { absoluteIn, openForAccess } from './with-tree.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
 
 const pieceBytes = 256 * 1024
@@ -18,7 +18,7 @@ export async function* fsDownload(
   request: Request,
 ): AsyncGenerator<Outputs['fs download']> {
   checkpointSignal(request)
-  const { tree, workspace } = await openWithin(core, request, input.id, 'read')
+  const { tree, workspace } = await openForAccess(core, request, input.id, 'read')
   let file: FileReader | undefined
   const close = (): void => {
     file?.[Symbol.dispose]()

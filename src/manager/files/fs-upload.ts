@@ -6,7 +6,7 @@ import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { CommandInput } from '../../ports/sandbox-driver.ts'
 import type { Core, Request } from '../core.ts'
 import { assertFileSize, largestFile } from './file-size.ts'
-import { absoluteIn, within } from './with-tree.ts'
+import { absoluteIn, withTree } from './with-tree.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { assertLease } from '../access/lease-fence.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
@@ -15,7 +15,7 @@ import { sizeAt } from '../kernel/trees.ts'
 
 /** A file of any size, one piece in memory at a time; whole or not at all, whatever happens meanwhile. No lock is held. */
 export const fsUpload = (core: Core, input: Inputs['fs upload'], request: Request): Promise<Outputs['fs upload']> =>
-  within(core, request, input.id, 'write', async (tree, workspace) => {
+  withTree(core, request, input.id, 'write', async (tree, workspace) => {
     const { path, parents, existing, mode } = input
     const absolute = absoluteIn(workspace, input.absolute)
     const most = largestFile(core, workspace, request)

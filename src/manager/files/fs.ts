@@ -4,12 +4,12 @@ import type { Core, Request } from '../core.ts'
 import { assertFileSize, assertSizesBelow, largestFile } from './file-size.ts'
 import { assertRoom } from '../space/size-limit.ts'
 import { sizeAt, sizeBelow, type Tree } from '../kernel/trees.ts'
-import { absoluteIn, within } from './with-tree.ts'
+import { absoluteIn, withTree } from './with-tree.ts'
 
 /** Use cases below a workspace's root: each opens the tree, does one thing to it and lets go of it. */
 
 export const fsRead = (core: Core, input: Inputs['fs read'], request: Request): Promise<Uint8Array> =>
-  within(core, request, input.id, 'read', (tree, workspace) =>
+  withTree(core, request, input.id, 'read', (tree, workspace) =>
     tree.read(input.path, {
       absolute: absoluteIn(workspace, input.absolute),
       maxBytes: input.max_bytes ?? core.config.settings['files.max_read_mb'] * 1024 * 1024,
@@ -19,7 +19,7 @@ export const fsRead = (core: Core, input: Inputs['fs read'], request: Request): 
   )
 
 export const fsWrite = (core: Core, input: Inputs['fs write'], request: Request): Promise<Outputs['fs write']> =>
-  within(core, request, input.id, 'write', async (tree, workspace) => {
+  withTree(core, request, input.id, 'write', async (tree, workspace) => {
     const { parents, existing, mode } = input
     const absolute = absoluteIn(workspace, input.absolute)
     assertFileSize(input.path, lengthOf(input.content), largestFile(core, workspace, request))
@@ -29,7 +29,7 @@ export const fsWrite = (core: Core, input: Inputs['fs write'], request: Request)
   })
 
 export const fsAppend = (core: Core, input: Inputs['fs append'], request: Request): Promise<Outputs['fs append']> =>
-  within(core, request, input.id, 'write', async (tree, workspace) => {
+  withTree(core, request, input.id, 'write', async (tree, workspace) => {
     const absolute = absoluteIn(workspace, input.absolute)
     const size = sizeAt(tree, input.path, absolute) + lengthOf(input.content)
     assertFileSize(input.path, size, largestFile(core, workspace, request))
@@ -41,14 +41,14 @@ const lengthOf = (content: Uint8Array | string): number =>
   typeof content === 'string' ? Buffer.byteLength(content) : content.length
 
 export const fsList = (core: Core, input: Inputs['fs list'], request: Request): Promise<Outputs['fs list']> =>
-  within(core, request, input.id, 'read', (tree, workspace) => {
+  withTree(core, request, input.id, 'read', (tree, workspace) => {
     const { limit, after } = input
     const absolute = absoluteIn(workspace, input.absolute)
     return tree.list(input.path ?? '', { absolute, limit, after })
   })
 
 export const fsTree = (core: Core, input: Inputs['fs tree'], request: Request): Promise<Outputs['fs tree']> =>
-  within(core, request, input.id, 'read', (tree, workspace) => {
+  withTree(core, request, input.id, 'read', (tree, workspace) => {
     const options = {
       absolute: absoluteIn(workspace, input.absolute),
       maxEntries: input.max_entries,
@@ -73,29 +73,29 @@ function linkEscapes(tree: Tree, path: string): boolean {
 }
 
 export const fsStat = (core: Core, input: Inputs['fs stat'], request: Request): Promise<Outputs['fs stat']> =>
-  within(core, request, input.id, 'read', (tree, workspace) =>
+  withTree(core, request, input.id, 'read', (tree, workspace) =>
     tree.stat(input.path, { absolute: absoluteIn(workspace, input.absolute), follow: input.follow ?? true }),
   )
 
 export const fsResolve = (core: Core, input: Inputs['fs resolve'], request: Request): Promise<Outputs['fs resolve']> =>
-  within(core, request, input.id, 'read', (tree, workspace) =>
+  withTree(core, request, input.id, 'read', (tree, workspace) =>
     tree.resolve(input.path, { absolute: absoluteIn(workspace, input.absolute) }),
   )
 
 export const fsMkdir = (core: Core, input: Inputs['fs mkdir'], request: Request): Promise<Outputs['fs mkdir']> =>
-  within(core, request, input.id, 'write', (tree, workspace) =>
+  withTree(core, request, input.id, 'write', (tree, workspace) =>
     tree.mkdir(input.path, { absolute: absoluteIn(workspace, input.absolute), parents: input.parents ?? false }),
   )
 
 export const fsMove = (core: Core, input: Inputs['fs move'], request: Request): Promise<Outputs['fs move']> =>
-  within(core, request, input.id, 'write', (tree, workspace) => {
+  withTree(core, request, input.id, 'write', (tree, workspace) => {
     const { replace = false, parents = false } = input
     const absolute = absoluteIn(workspace, input.absolute)
     return tree.rename(input.from, input.to, { absolute, replace, parents })
   })
 
 export const fsCopy = (core: Core, input: Inputs['fs copy'], request: Request): Promise<Outputs['fs copy']> =>
-  within(core, request, input.id, 'write', async (tree, workspace) => {
+  withTree(core, request, input.id, 'write', async (tree, workspace) => {
     const { replace = false, parents = false, recursive = false } = input
     const absolute = absoluteIn(workspace, input.absolute)
     assertSizesBelow(tree, input.from, largestFile(core, workspace, request), { absolute })
@@ -104,7 +104,7 @@ export const fsCopy = (core: Core, input: Inputs['fs copy'], request: Request): 
   })
 
 export const fsRemove = (core: Core, input: Inputs['fs remove'], request: Request): Promise<Outputs['fs remove']> =>
-  within(core, request, input.id, 'write', (tree, workspace) => {
+  withTree(core, request, input.id, 'write', (tree, workspace) => {
     const { recursive = false } = input
     const absolute = absoluteIn(workspace, input.absolute)
     return tree.remove(input.path, { absolute, recursive, missing: input.if_exists === true ? 'ignore' : 'error' })

@@ -1,9 +1,9 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { CreateOptions, Place } from '../../ports/storage-driver.ts'
 import { newId, type Core, type Request } from '../core.ts'
-import { withFillings } from '../templates/rendered-files.ts'
+import { applySubstitutions } from '../templates/rendered-files.ts'
 import type { KnownTree } from '../kernel/known-tree.ts'
-import { withoutPassing } from '../sandboxes/placeholders.ts'
+import { removePlaceholders } from '../sandboxes/placeholders.ts'
 
 const prefix = 'scratch_'
 
@@ -44,8 +44,8 @@ export const withCopy = <T>(
     const { place: frozen, contents, onMissing } = from
     const making = { from: frozen, beside: await contents?.(), onMissing, signal: request.signal, onProgress }
     await core.storage.create(place, making).catch(withoutRoom)
-    await withoutPassing(core, place, from)
-    await withFillings(core, place, from)
+    await removePlaceholders(core, place, from)
+    await applySubstitutions(core, place, from)
     return work(place)
   })
 
@@ -59,7 +59,7 @@ function withoutRoom(cause: unknown): never {
 }
 
 /** Those whose owner is gone. */
-export async function strayScratch(core: Core, onDisk: readonly Place[]): Promise<Place[]> {
+export async function abandonedScratch(core: Core, onDisk: readonly Place[]): Promise<Place[]> {
   const stray: Place[] = []
   for (const place of onDisk.filter(isScratch)) {
     using lock = await core.host.lock(place.name, { timeoutMs: 0 })

@@ -1,41 +1,41 @@
 import type { Inputs } from '../../api/table.ts'
 import { profileOf } from '../../domain/workspace/profiles.ts'
-import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
-import { mountOf, mountWish } from '../../domain/sandbox/mount.ts'
+import { assertAccess, assertAllowed } from '../../domain/workspace/allow.ts'
+import { mountOf, mountSetting } from '../../domain/sandbox/mount.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { agentOf } from '../agents/profiles.ts'
-import { heldNames } from '../sandboxes/plan.ts'
-import { boxAround } from '../sandboxes/bridge.ts'
+import { readOnlyNames } from '../sandboxes/plan.ts'
+import { sandboxOfCaller } from '../sandboxes/bridge.ts'
 import type { PathOptions } from '../../ports/files.ts'
 import type { Core, Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { assertLease } from '../access/lease-fence.ts'
 import { volumeOf } from '../kernel/places.ts'
-import { namingLimit } from '../space/size-limit.ts'
+import { explainQuotaError } from '../space/size-limit.ts'
 import { openReached, type Tree } from '../kernel/trees.ts'
 
 type Doing = 'read' | 'write'
 
 /** Opens the tree of a workspace for one read or write and closes it. Takes no lock. */
-export async function within<T>(
+export async function withTree<T>(
   core: Core,
   request: Request,
   ref: string,
   doing: Doing,
   work: (tree: Tree, workspace: Workspace) => T | Promise<T>,
 ): Promise<T> {
-  const { tree: opened, workspace } = await openWithin(core, request, ref, doing)
+  const { tree: opened, workspace } = await openForAccess(core, request, ref, doing)
   using tree = opened
   try {
     if (doing === 'write') await assertLease(core, request, workspace.id, nameOf(workspace))
     return await work(tree, workspace)
   } catch (error) {
-    throw namingLimit(workspace, error)
+    throw explainQuotaError(workspace, error)
   }
 }
 
 /** The caller closes the tree. */
-export async function openWithin(
+export async function openForAccess(
   core: Core,
   { within: box }: Request,
   ref: string,
@@ -43,10 +43,10 @@ export async function openWithin(
 ): Promise<{ tree: Tree; workspace: Workspace }> {
   const workspace = await findWorkspace(core, ref)
   assertAllowed(workspace, doing === 'read' ? 'files_read' : 'files_write')
-  assertOperation(workspace, doing)
+  assertAccess(workspace, doing)
   const tree = await openReached(core, volumeOf(workspace), {
     protect: [profileOf(workspace.profile).metadata],
-    hold: box === undefined || doing === 'read' ? [] : await heldFrom(core, workspace, box),
+    hold: box === undefined || doing === 'read' ? [] : await readOnlyForCaller(core, workspace, box),
     publicRoot: rootsOf(core, workspace, box),
   })
   return { tree, workspace }
@@ -55,7 +55,7 @@ export async function openWithin(
 /** Absolute paths that mean its root. */
 export const rootsOf = (core: Core, workspace: Workspace, box: string | undefined): string[] => [
   workspace.path,
-  mountOf(mountWish(core.config), workspace),
+  mountOf(mountSetting(core.config), workspace),
   ...mountsOf(workspace, box),
 ]
 
@@ -64,9 +64,9 @@ const mountsOf = ({ commands = [] }: Workspace, box: string | undefined): string
   commands.flatMap(({ sandbox, inside }) => (sandbox === box && inside !== undefined ? [inside.mount] : []))
 
 /** What is read-only in the sandbox that a caller is in is so for its calls too. */
-async function heldFrom(core: Core, workspace: Workspace, box: string): Promise<string[]> {
-  const { agent } = boxAround(workspace, box)
-  return heldNames(core, workspace, agent === undefined ? undefined : (await agentOf(core, agent)).profile.protect)
+async function readOnlyForCaller(core: Core, workspace: Workspace, box: string): Promise<string[]> {
+  const { agent } = sandboxOfCaller(workspace, box)
+  return readOnlyNames(core, workspace, agent === undefined ? undefined : (await agentOf(core, agent)).profile.protect)
 }
 
 /** What an absolute path means to whoever asks about this workspace. */

@@ -77,11 +77,11 @@ async function lastingUsers(
   { now = false, signal }: Risks,
 ): Promise<ProcessUse[]> {
   const timeoutMs = now ? 0 : core.config.settings['locks.timeout_ms']
-  const begun = core.clock.now().getTime()
+  const started = core.clock.now().getTime()
   const strangers = new Set<number>()
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
     const users = await usersOf(core, workspace, places)
-    const isOver = core.clock.now().getTime() - begun >= timeoutMs || signal?.aborted === true
+    const isOver = core.clock.now().getTime() - started >= timeoutMs || signal?.aborted === true
     // A process of aw that is just ending cannot be told from another: only who is still there at the second look counts.
     const stays = users.some(({ pid, own }) => own !== true && strangers.has(pid))
     if (isOver || users.length === 0 || stays) return users

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { AnyEvent } from '../../domain/log/event.ts'
 import type { EventStore } from '../../ports/event-store.ts'
-import { keptFold } from './cached-fold.ts'
+import { cachedFold } from './cached-fold.ts'
 
 /** A log of which only versions are asked, that remembers what was read. */
 function log() {
@@ -21,7 +21,10 @@ function log() {
 }
 
 const versions = () =>
-  keptFold<readonly number[]>([], (events, before = []) => [...before, ...Array.from(events, ({ version }) => version)])
+  cachedFold<readonly number[]>([], (events, before = []) => [
+    ...before,
+    ...Array.from(events, ({ version }) => version),
+  ])
 
 test('what was read is not read again, and what came since is', async () => {
   const { store, read, append } = log()

@@ -7,13 +7,13 @@ interface Known<T> {
   readonly state: T
 }
 
-const mostKnown = 100
+const maxKnown = 100
 
 /**
  * What events of some types make of a stream. It is kept for the streams that were read last, so that only what came
  * since is read: a question costs the same however long the history is.
  */
-export function keptFold<T>(
+export function cachedFold<T>(
   types: readonly EventType[],
   fold: (events: Iterable<AnyEvent>, before?: T) => T,
 ): (store: EventStore, stream: StreamId) => Promise<T> {
@@ -31,7 +31,7 @@ export function keptFold<T>(
     const state = fold(events, earlier?.state)
     all.delete(stream)
     all.set(stream, { version: Math.max(version, events.at(-1)?.version ?? 0), state })
-    for (const oldest of all.keys()) if (all.size > mostKnown) all.delete(oldest)
+    for (const oldest of all.keys()) if (all.size > maxKnown) all.delete(oldest)
     return state
   }
 }

@@ -1,7 +1,7 @@
 import { AwError } from '../../domain/errors.ts'
 import { isRunId, isWorkspaceId, type RunId } from '../../domain/ids.ts'
 import { formatName, parseName, type WorkspaceName } from '../../domain/names.ts'
-import { hasWayBack, isLive, isLost, nameOf, type Workspace } from '../../domain/workspace/state.ts'
+import { isLive, isLost, isRestorable, nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 
 /** A live workspace by its name or one of its runs, or any by its id. */
@@ -76,7 +76,7 @@ const several = (ref: string, all: readonly Workspace[]): AwError =>
   })
 
 /** As `findWorkspace`, else the one of the name that went last and can come back. */
-export async function findLiveOrGone(core: Core, ref: string): Promise<Workspace> {
+export async function findLiveOrTrashed(core: Core, ref: string): Promise<Workspace> {
   const found = (await lookUp(core, ref)) ?? (await goneByName(core, parseName(ref)))[0]
   if (found !== undefined) return found
   throw await notFound(core, ref)
@@ -86,7 +86,7 @@ export async function findLiveOrGone(core: Core, ref: string): Promise<Workspace
 async function goneByName(core: Core, name: WorkspaceName): Promise<Workspace[]> {
   const found = await core.store.list({ task: name.task, agent: name.agent, states: ['trashed', 'purged'] })
   return found
-    .filter((workspace) => workspace.state === 'trashed' || hasWayBack(workspace))
+    .filter((workspace) => workspace.state === 'trashed' || isRestorable(workspace))
     .toSorted((a, b) => goneAt(b).localeCompare(goneAt(a)) || b.id.localeCompare(a.id))
 }
 
@@ -99,7 +99,7 @@ export async function notFound(core: Core, ref: string): Promise<AwError> {
   const owner = isRunId(ref) ? await core.store.ofRun(ref) : undefined
   const known = isWorkspaceId(ref) ? await core.store.get(ref) : (owner ?? (await goneByName(core, parseName(ref)))[0])
   const name = owner === undefined ? (isWorkspaceId(ref) ? ref : formatName(parseName(ref))) : nameOf(owner)
-  if (known !== undefined && hasWayBack(known)) {
+  if (known !== undefined && isRestorable(known)) {
     return new AwError('workspace_not_found', `The tree of ${name} was removed by something other than aw`, {
       hint: `Make it anew from its last snapshot: aw undelete ${name}; see all: aw snapshots ${known.id}`,
       data: { workspace: name, id: known.id, state: known.state },

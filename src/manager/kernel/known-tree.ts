@@ -1,6 +1,6 @@
 import { toAwError } from '../../domain/errors.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
-import type { Beside, Place, ReadOptions } from '../../ports/storage-driver.ts'
+import type { ContentFolder, Place, ReadOptions } from '../../ports/storage-driver.ts'
 import type { Core } from '../core.ts'
 
 /** A tree, and the workspace through which it is known. */
@@ -8,11 +8,11 @@ export interface KnownTree {
   readonly workspace: Workspace
   readonly place: Place
   /** Where to look for contents that it does not have itself. */
-  readonly contents?: (() => Promise<Beside | undefined>) | undefined
+  readonly contents?: (() => Promise<ContentFolder | undefined>) | undefined
 }
 
 /** A file of it, with the content that it was listed with. */
-export async function readKnown(
+export async function readKnownFile(
   core: Core,
   { place, contents }: KnownTree,
   path: string,

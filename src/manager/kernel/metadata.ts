@@ -35,12 +35,12 @@ export function writeMetadata(
   const all = [...texts, ...hidden]
   const left = unseen ? tree.fill(profile.metadata, all, mode) : all
   if (left.length === 0) return []
-  const isNew = !makeWay(tree, profile.metadata, 'directory')
+  const isNew = !moveObstacleAside(tree, profile.metadata, 'directory')
   if (isNew) tree.mkdir(profile.metadata, { parents: true })
   const changed: string[] = []
   for (const [name, content] of left) {
     const path = `${profile.metadata}/${name}`
-    const there = isNew ? undefined : makeWay(tree, path, 'file')
+    const there = isNew ? undefined : moveObstacleAside(tree, path, 'file')
     if (there && holds(tree, there, content)) continue
     tree.write(path, content, { mode, durable: !unseen })
     changed.push(name)
@@ -65,7 +65,7 @@ function holds(tree: FileHandle, { path, size, links }: FileInfo, content: strin
 }
 
 /** Something of another kind goes to the next free name beside it. Answers what is there of the right kind. */
-function makeWay(tree: FileHandle, path: string, kind: FileKind): FileInfo | undefined {
+function moveObstacleAside(tree: FileHandle, path: string, kind: FileKind): FileInfo | undefined {
   const there = at(tree, path)
   if (there === undefined || there.kind === kind) return there
   moveAside(tree, path)
@@ -107,7 +107,7 @@ export async function refreshMetadata(core: Core, workspace: Workspace): Promise
  * Before something runs that believes it: behind no walls, or weak ones, anybody could have changed it. Answers what to
  * tell about that. Needs the lock.
  */
-export async function mendMetadata(core: Core, workspace: Workspace): Promise<string[]> {
+export async function repairMetadata(core: Core, workspace: Workspace): Promise<string[]> {
   // What is seen in sandboxes alone is only ever seen behind walls that keep it.
   if (core.storage.attachment(volumeOf(workspace)).kind !== 'dir') return []
   const { metadata } = profileOf(workspace.profile)
@@ -127,18 +127,18 @@ type MetadataTexts = Documents & { readonly prompt?: string | undefined }
 
 type Writer = (workspace: Workspace, documents: MetadataTexts) => Readonly<Record<string, unknown>>
 
-const whose = (workspace: Workspace) => ({ task_id: workspace.task, agent_id: workspace.agent })
-const whereAndWhen = (workspace: Workspace) => ({ workspace_path: workspace.path, created_at: workspace.created_at })
+const nameFields = (workspace: Workspace) => ({ task_id: workspace.task, agent_id: workspace.agent })
+const pathFields = (workspace: Workspace) => ({ workspace_path: workspace.path, created_at: workspace.created_at })
 
 const documentNames = ['task_spec', 'workspace_config', 'context', 'run'] as const
 
 const writers: Readonly<Record<(typeof documentNames)[number], Writer>> = {
-  task_spec: (workspace, { task_spec = {} }) => ({ ...task_spec, ...whose(workspace) }),
+  task_spec: (workspace, { task_spec = {} }) => ({ ...task_spec, ...nameFields(workspace) }),
   workspace_config: (workspace) => {
     const { documents: _, ...config } = workspace.config
-    return { ...whose(workspace), ...whereAndWhen(workspace), ...config }
+    return { ...nameFields(workspace), ...pathFields(workspace), ...config }
   },
-  context: (workspace, { context = {} }) => ({ ...context, ...whereAndWhen(workspace) }),
+  context: (workspace, { context = {} }) => ({ ...context, ...pathFields(workspace) }),
   // Its time is a unix time, for those who read it in older managers.
   run: (workspace, { run = {}, prompt = null }) => {
     const last = workspace.run ?? workspace.last_run

@@ -7,16 +7,16 @@ import type { Core } from '../core.ts'
 import { volumeOf } from './places.ts'
 
 /** The error of an operation, which names the workspace and the way back if its tree is what was missing. */
-export async function explained(core: Core, error: unknown): Promise<AwError> {
+export async function explainMissingTree(core: Core, error: unknown): Promise<AwError> {
   const known = toAwError(error)
   const place = known.data['place'] as Place | undefined
   if (known.code !== 'workspace_not_found' || place?.area !== 'volumes' || !isWorkspaceId(place.name)) return known
   const workspace = await core.store.get(place.name)
-  return workspace !== undefined && (await isTreeGone(core, workspace)) ? treeGone(workspace) : known
+  return workspace !== undefined && (await isTreeMissing(core, workspace)) ? missingTree(workspace) : known
 }
 
 /** Looked at twice: a tree that is being moved is elsewhere for a moment, and the log says so. */
-export async function isTreeGone(core: Core, { id }: Workspace): Promise<boolean> {
+export async function isTreeMissing(core: Core, { id }: Workspace): Promise<boolean> {
   for (let looks = 0; looks < 2; looks++) {
     const now = await core.store.get(id)
     if (now === undefined || now.operation !== null || !settled.includes(now.state)) return false
@@ -27,7 +27,7 @@ export async function isTreeGone(core: Core, { id }: Workspace): Promise<boolean
 
 const settled: readonly WorkspaceStateName[] = allowedStates.path
 
-export function treeGone(workspace: Workspace): AwError {
+export function missingTree(workspace: Workspace): AwError {
   const name = nameOf(workspace)
   return new AwError('workspace_not_found', `The tree of ${name} was removed by something other than aw`, {
     hint:

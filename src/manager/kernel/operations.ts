@@ -27,16 +27,16 @@ export async function withWorkspace<T>(
     if (found.operation === null) return await work(found)
     return await work(await recoverUnderLock(core, request, found))
   } finally {
-    if (found === undefined || found.state === 'purged' || over.has(id)) await retireIfOver(core, lock, id)
+    if (found === undefined || found.state === 'purged' || purgedHere.has(id)) await retireIfPurged(core, lock, id)
   }
 }
 
 /** Workspaces that this process has erased, until their locks are retired. */
-const over = new Set<WorkspaceId>()
+const purgedHere = new Set<WorkspaceId>()
 
 /** Nothing follows an erased workspace, and every holder of a lock looks first: the lock of such a one need not stay. */
-export async function retireIfOver(core: Core, lock: Lock, id: WorkspaceId): Promise<void> {
-  over.delete(id)
+export async function retireIfPurged(core: Core, lock: Lock, id: WorkspaceId): Promise<void> {
+  purgedHere.delete(id)
   const workspace = await core.store.get(id).catch(() => null)
   // One that was given up as lost may turn up again.
   const isOver = workspace?.state === 'purged' && workspace.problem?.code !== 'lost'
@@ -50,7 +50,7 @@ export async function retireIfOver(core: Core, lock: Lock, id: WorkspaceId): Pro
 export async function lockWorkspace(core: Core, request: Request, id: WorkspaceId, timeoutMs?: number): Promise<Lock> {
   const { signal } = request
   const limitMs = timeoutMs ?? core.config.settings['locks.timeout_ms']
-  const firstMs = Math.min(limitMs, soonMs)
+  const firstMs = Math.min(limitMs, firstWaitMs)
   const first = await core.host.lock(id, { timeoutMs: firstMs, signal })
   if (first !== undefined) return first
   let holder = await core.store.get(id)
@@ -64,13 +64,13 @@ export async function lockWorkspace(core: Core, request: Request, id: WorkspaceI
 }
 
 /** Most locks are to be had before it is worth a look at who has them. */
-const soonMs = 200
+const firstWaitMs = 200
 
 /** The lock is ours; if the operation is nobody's any more, it is taken over. Otherwise nothing is concluded. */
 async function recoverUnderLock(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
   const operation = workspace.operation
   if (operation === null) return workspace
-  if (!mayTake(core, workspace)) throw busy(workspace, workspace.id)
+  if (!canTakeOver(core, workspace)) throw busy(workspace, workspace.id)
   const { workspace: recovered } = await takeOver(core, request, workspace)
   return recovered
 }
@@ -89,7 +89,7 @@ export async function takeOver(
     core,
     request,
     'operation_taken',
-    { ...whose(workspace), operation: operation.kind, owner: core.host.owner(), epoch, from: operation.owner },
+    { ...nameFields(workspace), operation: operation.kind, owner: core.host.owner(), epoch, from: operation.owner },
     ref,
   )
   const mine = await append(core, request, workspace, [taken])
@@ -102,7 +102,7 @@ export async function takeOver(
  * dead, if it is this very process (which then gave up without an outcome), or if it ran under this very kernel, though
  * in a pid namespace we cannot look into. On another host only time tells.
  */
-export function mayTake(core: Core, { operation, updated_at: since }: Workspace): boolean {
+export function canTakeOver(core: Core, { operation, updated_at: since }: Workspace): boolean {
   if (operation === null) return false
   const { owner } = operation
   const own = core.host.owner()
@@ -134,14 +134,14 @@ function busy(workspace: Workspace | undefined, id: WorkspaceId): AwError {
 const waitLonger = 'Try again, or wait longer: --set locks.timeout_ms=60000'
 
 /** Events of a workspace carry its name as it is when they are written. */
-export const whose = ({ task, agent }: { task: string; agent: string }): { task_id: string; agent_id: string } => ({
+export const nameFields = ({ task, agent }: { task: string; agent: string }) => ({
   task_id: task,
   agent_id: agent,
 })
 
 /**
  * Writes the intent: from here on the operation is this process's, and recoverable. With `later` it is known to all, but
- * not yet on the disk: for what makes nothing but new things under ids that only the intent names. `intended` comes
+ * not yet on the disk: for what makes nothing but new things under ids that only the intent names. `intentFlushed` comes
  * before any of them is made durable.
  */
 export async function begin<T extends Extract<WorkspaceEventType, `${string}_started`>>(
@@ -167,7 +167,7 @@ export async function begin<T extends Extract<WorkspaceEventType, `${string}_sta
 }
 
 /** That the intent is on the disk. Whoever gives up before it matters need not wait for it. */
-export function intended(core: Core): Promise<void> {
+export function intentFlushed(core: Core): Promise<void> {
   const flushed = core.store.flushed()
   flushed.catch(() => undefined)
   return flushed
@@ -178,13 +178,13 @@ async function releasesName(core: Core, request: Request, error: unknown): Promi
   const { code, data } = toAwError(error)
   if (code !== 'workspace_exists') return false
   const id = data['id'] as WorkspaceId
-  const isDead = (held: Workspace | undefined): boolean => held !== undefined && mayTake(core, held)
+  const isDead = (held: Workspace | undefined): boolean => held !== undefined && canTakeOver(core, held)
   if (!isDead(await core.store.get(id))) return false
   using lock = await core.host.lock(id, { timeoutMs: 0, signal: request.signal })
   const holder = lock === undefined ? undefined : await core.store.get(id)
   if (lock === undefined || holder === undefined || !isDead(holder)) return false
   const { workspace } = await takeOver(core, request, holder)
-  await retireIfOver(core, lock, id)
+  await retireIfPurged(core, lock, id)
   return !isLive(workspace.state) || nameOf(workspace) !== nameOf(holder)
 }
 
@@ -233,7 +233,7 @@ export async function appendAt(
     await core.store.seal(core.clock.now().toISOString()).catch(() => undefined)
   }
   if (result.workspace === undefined) throw new AwError('internal', `The stream of ${at.id} has no workspace`)
-  if (result.workspace.state === 'purged') over.add(at.id)
+  if (result.workspace.state === 'purged') purgedHere.add(at.id)
   return result.workspace
 }
 
@@ -254,7 +254,7 @@ export async function abandon(
   const { code, message } = toAwError(error)
   // Under the name it keeps, not the one it would have got.
   const was = (workspace.operation?.intent['was'] ?? workspace) as { task: string; agent: string }
-  const data = { ...whose(was), operation: kind, code, message }
+  const data = { ...nameFields(was), operation: kind, code, message }
   const event = newEvent(core, request, 'operation_abandoned', data, operation)
   return append(core, request, workspace, [event])
 }
@@ -263,17 +263,17 @@ export async function abandon(
  * Undoes an operation that failed and says so in the log. If even that fails, the operation stays in progress for
  * recovery to end; the caller's own error is the one to tell.
  */
-export async function giveUp(
+export async function rollBack(
   core: Core,
   request: Request,
-  begun: { workspace: Workspace; operation: OperationRef },
+  started: { workspace: Workspace; operation: OperationRef },
   kind: OperationKind,
   error: unknown,
   undo: () => Promise<unknown> = async () => undefined,
 ): Promise<void> {
   try {
     await undo()
-    await abandon(core, request, begun.workspace, begun.operation, kind, error)
+    await abandon(core, request, started.workspace, started.operation, kind, error)
   } catch {
     // Recovery will find it.
   }

@@ -14,7 +14,7 @@ export interface Tree extends FileHandle {
 export const openTree = (core: Core, place: Place): Promise<Tree> => openReached(core, place, {})
 
 /** Where a tree can be looked into. One that was destroyed a moment ago is reported by its name, not by its place. */
-export async function reach(core: Core, place: Place): Promise<Reached> {
+export async function reachTree(core: Core, place: Place): Promise<Reached> {
   try {
     return await core.storage.reach(place)
   } catch (error) {
@@ -32,7 +32,7 @@ export async function openReached(
   options: Pick<RootOptions, 'protect' | 'hold' | 'publicRoot'>,
 ): Promise<Tree> {
   const { settings } = core.config
-  const reached = await reach(core, place)
+  const reached = await reachTree(core, place)
   try {
     const modes = { fileMode: settings['workspaces.file_mode'], dirMode: settings['workspaces.dir_mode'] }
     const tree = core.files.open(reached.path, { ...options, ...modes })
@@ -86,7 +86,7 @@ export function sizeBelow(tree: FileHandle, path: string, absolute: PathOptions[
 }
 
 /** Where a repository reads objects that it does not have itself: the first few lines of its `alternates`. */
-export function borrowedBy(tree: FileHandle, content: string): readonly string[] {
+export function gitAlternates(tree: FileHandle, content: string): readonly string[] {
   try {
     const list = tree.read(`${content}/.git/objects/info/alternates`, { maxBytes: 65_536, absolute: 'reject' })
     const lines = list.toString().split('\n')
@@ -97,7 +97,7 @@ export function borrowedBy(tree: FileHandle, content: string): readonly string[]
 }
 
 /** The files that git works on there, where its configuration names others than those beside it. */
-export function worksOn(tree: FileHandle, content: string): string | undefined {
+export function foreignWorktree(tree: FileHandle, content: string): string | undefined {
   for (const name of ['config', 'config.worktree']) {
     try {
       const text = tree.read(`${content}/.git/${name}`, { maxBytes: 2 ** 20, absolute: 'reject' }).toString()

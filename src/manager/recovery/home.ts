@@ -2,7 +2,7 @@ import type { Place } from '../../ports/storage-driver.ts'
 import { basePlace, basesOf, eraseBase, isFinished, isOwnBase } from '../sources/base-trees.ts'
 import type { Core, Request } from '../core.ts'
 import { dropOwnBase, usedBases } from '../sources/own-base.ts'
-import { eraseBegun, mendShared, sharedTrees } from './recover-shared.ts'
+import { eraseUnfinishedShared, repairShared, sharedTrees } from './recover-shared.ts'
 import { closeLostSetups } from '../templates/setup/records.ts'
 
 /**
@@ -23,9 +23,9 @@ export async function reconcileHome(
 async function reconcileBases(core: Core, request: Request, onDisk: readonly Place[]): Promise<Place[]> {
   const present = new Set(onDisk.filter(({ area }) => area === 'bases').map(({ name }) => name))
   const known = await basesOf(core)
-  const begun = new Set<string>()
+  const started = new Set<string>()
   for await (const event of core.store.read('home', { types: ['base_started'] }))
-    if (event.type === 'base_started') begun.add(event.data.base)
+    if (event.type === 'base_started') started.add(event.data.base)
   for (const { base, group } of known.values()) {
     if (present.has(base)) continue
     using lock = await core.host.lock(`base-${group}`, { timeoutMs: 0 })
@@ -36,7 +36,7 @@ async function reconcileBases(core: Core, request: Request, onDisk: readonly Pla
   const unknown: Place[] = []
   for (const name of present) {
     if (known.has(name)) continue
-    if (!begun.has(name)) unknown.push(basePlace(name))
+    if (!started.has(name)) unknown.push(basePlace(name))
     else await eraseUnfinished(core, request, name)
   }
   return unknown
@@ -60,13 +60,13 @@ async function eraseUnfinished(core: Core, request: Request, base: string): Prom
 
 async function reconcileShared(core: Core, request: Request, onDisk: readonly Place[]): Promise<Place[]> {
   const areas = await sharedTrees(core)
-  for (const area of areas.live.values()) await mendShared(core, area)
+  for (const area of areas.live.values()) await repairShared(core, area)
   const unknown: Place[] = []
   for (const place of onDisk) {
     const { area, name } = place
     if (!name.startsWith('shared_') || (area !== 'volumes' && area !== 'trash')) continue
-    const begun = areas.begun.get(name)
-    if (area === 'volumes' && begun !== undefined) await eraseBegun(core, request, place, begun)
+    const started = areas.begun.get(name)
+    if (area === 'volumes' && started !== undefined) await eraseUnfinishedShared(core, request, place, started)
     else if (!areas.live.has(name) && !(area === 'trash' && areas.trashed.has(name))) unknown.push(place)
   }
   return unknown

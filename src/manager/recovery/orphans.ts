@@ -5,7 +5,7 @@ import type { Area, Place } from '../../ports/storage-driver.ts'
 import type { Core, Request } from '../core.ts'
 import { readMetadata, writeMetadata } from '../kernel/metadata.ts'
 import { volumeOf } from '../kernel/places.ts'
-import { holdToLimit } from '../space/size-limit.ts'
+import { applyKernelLimit } from '../space/size-limit.ts'
 import { existsAt, openTree } from '../kernel/trees.ts'
 import type { UndoLog } from '../kernel/rollback.ts'
 
@@ -65,14 +65,14 @@ export async function takeOrphan(
       onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
     })
   }
-  await furnishOrphan(core, workspace)
+  await setUpOrphan(core, workspace)
 }
 
 /** What aw has in a tree of its own. Safe to repeat. */
-export async function furnishOrphan(core: Core, workspace: Workspace): Promise<void> {
+export async function setUpOrphan(core: Core, workspace: Workspace): Promise<void> {
   const volume = volumeOf(workspace)
   await core.storage.ready(volume)
-  await holdToLimit(core, workspace, volume)
+  await applyKernelLimit(core, workspace, volume)
   const documents = await readMetadata(core, workspace)
   using tree = await openTree(core, volume)
   writeMetadata(tree, workspace, documents)
@@ -87,7 +87,7 @@ export async function putBack(core: Core, workspace: Workspace): Promise<void> {
   if (await core.storage.exists(volume)) await core.storage.move(volume, place)
 }
 
-export const noBeginning = ({ tree }: OrphanSource): AwError =>
+export const noBaseline = ({ tree }: OrphanSource): AwError =>
   new AwError('source_failed', `It is ${tree}, which the log did not know: nobody knows what that began as`, {
     hint: 'Go back to one of its snapshots instead: aw restore',
     data: { tree },

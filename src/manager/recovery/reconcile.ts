@@ -7,15 +7,15 @@ import { removeUnfinishedCopies } from '../files/cp.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { closeLost } from '../trash/destroy.ts'
 import { appendHome } from '../kernel/home-stream.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { erasingOf, pathOf, trashOf, treeName, volumeOf } from '../kernel/places.ts'
 import { reconcileSnapshots } from './recover-snapshots.ts'
 import { closeLostRuns, removeStrayBoxes } from './boxes.ts'
 import { reconcileHome } from './home.ts'
 import { relocate } from '../workspaces/rename.ts'
-import { removeScratch, strayScratch } from '../files/scratch.ts'
+import { abandonedScratch, removeScratch } from '../files/scratch.ts'
 import { settleDestroyed } from '../trash/settle-destroyed.ts'
-import { whenFree } from './unless-busy.ts'
+import { unlessBusy } from './unless-busy.ts'
 
 export interface Reconciled {
   readonly failed: { id: string; name: string; operation: string; message: string }[]
@@ -47,17 +47,17 @@ export async function reconcile(core: Core, request: Request, only?: Workspace):
       failed.push(notReady(workspace, problem))
       continue
     }
-    if (volumes.has(workspace.id)) await tidy(core, request, workspace)
+    if (volumes.has(workspace.id)) await cleanUp(core, request, workspace)
     const linked = (await core.host.published(workspace.path)) === core.storage.attachment(volumeOf(workspace)).path
     if (volumes.has(workspace.id) && linked) continue
-    const fate = await mend(core, request, workspace)
+    const fate = await repairWorkspace(core, request, workspace)
     if (fate === 'lost') lost.push(nameOf(workspace))
     if (fate === 'relinked') relinked.push(nameOf(workspace))
     if (fate === 'blocked') failed.push(blocked(workspace))
   }
   for (const workspace of known.filter(({ trash, operation }) => trash.length > 0 && operation === null)) {
     if (await isUnsettled(core, workspace, volumes))
-      await whenFree(core, request, workspace.id, (now) => settleDestroyed(core, now), undefined)
+      await unlessBusy(core, request, workspace.id, (now) => settleDestroyed(core, now), undefined)
     if (await closeLostTrash(core, request, workspace, onDisk)) lost.push(nameOf(workspace))
   }
   const found = await restoreFound(core, request, onDisk, only)
@@ -84,12 +84,12 @@ const isUnsettled = async (
   (volumes.has(id) || (await core.host.published(path)) === core.storage.attachment(volumeOf({ id })).path)
 
 /** Under its lock: who looks into a tree is taken for somebody who works there. */
-async function tidy(core: Core, request: Request, { id }: Workspace): Promise<void> {
+async function cleanUp(core: Core, request: Request, { id }: Workspace): Promise<void> {
   const work = async (now: Workspace): Promise<void> => {
     await closeLostRuns(core, request, now)
     await removeUnfinishedCopies(core, now)
   }
-  await whenFree(core, request, id, work, undefined).catch(() => undefined)
+  await unlessBusy(core, request, id, work, undefined).catch(() => undefined)
 }
 
 /** True if a tree that should be in the trash is not, now that we look under the lock. */
@@ -102,7 +102,7 @@ async function closeLostTrash(
   const names = new Set(onDisk.filter(({ area }) => area === 'trash').map(({ name }) => name))
   const isThere = (tree: string): boolean => names.has(tree) || names.has(erasingOf(tree).name)
   if (stale.trash.every(({ tree }) => isThere(tree))) return false
-  return whenFree(
+  return unlessBusy(
     core,
     request,
     stale.id,
@@ -113,7 +113,9 @@ async function closeLostTrash(
         if (!there) trees.push(tree)
       }
       if (trees.length === 0) return false
-      await append(core, request, workspace, [newEvent(core, request, 'trash_lost', { ...whose(workspace), trees })])
+      await append(core, request, workspace, [
+        newEvent(core, request, 'trash_lost', { ...nameFields(workspace), trees }),
+      ])
       return true
     },
     false,
@@ -150,16 +152,20 @@ async function restoreFound(
       if (!isLost(now) || !(await core.storage.exists(volumeOf(now)))) return false
       const tree = treeName(now)
       await core.storage.move(volumeOf(now), trashOf(tree))
-      await append(core, request, now, [newEvent(core, request, 'workspace_found', { ...whose(now), tree })])
+      await append(core, request, now, [newEvent(core, request, 'workspace_found', { ...nameFields(now), tree })])
       return true
     }
-    if (await whenFree(core, request, name, restore, false)) found.push(nameOf(workspace))
+    if (await unlessBusy(core, request, name, restore, false)) found.push(nameOf(workspace))
   }
   return found
 }
 
 /** Looks again under the lock, since the workspace may have moved on. Busy ones are somebody's business already. */
-async function mend(core: Core, request: Request, stale: Workspace): Promise<'lost' | 'relinked' | 'blocked' | 'fine'> {
+async function repairWorkspace(
+  core: Core,
+  request: Request,
+  stale: Workspace,
+): Promise<'lost' | 'relinked' | 'blocked' | 'fine'> {
   try {
     return await withWorkspace(core, request, stale.id, async (workspace) => {
       if (!isLive(workspace.state)) return 'fine'
@@ -194,7 +200,7 @@ async function isOrphan(core: Core, request: Request, place: Place): Promise<boo
   if (workspace === undefined) return core.storage.exists(place)
   if (belongs(workspace, place)) return false
   const look = async (now: Workspace): Promise<boolean> => !belongs(now, place) && (await core.storage.exists(place))
-  return whenFree(core, request, workspace.id, look, false)
+  return unlessBusy(core, request, workspace.id, look, false)
 }
 
 function belongs(workspace: Workspace, { area, name }: Place): boolean {
@@ -208,7 +214,7 @@ function belongs(workspace: Workspace, { area, name }: Place): boolean {
 /** `tmp` holds trees that somebody builds; one whose builder is gone was left by a crash and holds nobody's work. */
 export const leftoversOf = async (core: Core, onDisk: readonly Place[]): Promise<Place[]> => [
   ...(await unfinishedOf(core, onDisk)),
-  ...(await strayScratch(core, onDisk)),
+  ...(await abandonedScratch(core, onDisk)),
 ]
 
 /** What operations build is named after them: such a one is over. */

@@ -8,16 +8,16 @@ import { finishStop } from '../sandboxes/stop.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
 import { abandon, append, intentOf, isFenced } from '../kernel/operations.ts'
 import { undoArchive } from '../trash/archive-tree.ts'
-import { furnishOrphan, isMoved, putBack } from './orphans.ts'
-import { dropOwnBase, madeAnew, withBeginning } from '../sources/own-base.ts'
-import { withoutPassing } from '../sandboxes/placeholders.ts'
+import { isMoved, putBack, setUpOrphan } from './orphans.ts'
+import { dropOwnBase, withoutStaleBase, withOwnBase } from '../sources/own-base.ts'
+import { removePlaceholders } from '../sandboxes/placeholders.ts'
 import { snapshotPlace, stageOf, trashOf, volumeOf } from '../kernel/places.ts'
 import { finishPurge } from '../trash/purge.ts'
 import { finishRename, rollBackRename } from '../workspaces/rename.ts'
 import { finishRemoval } from '../snapshots/snapshot-remove.ts'
 import { finishReset } from '../workspaces/reset.ts'
 import { recoverRestore } from '../snapshots/restore-tree.ts'
-import { broughtIn, holdToLimit } from '../space/size-limit.ts'
+import { applyKernelLimit, measureImported } from '../space/size-limit.ts'
 import { undoSnapshot } from '../snapshots/snapshot.ts'
 import { finishUndelete, rollBackUndelete } from '../trash/undelete.ts'
 
@@ -36,10 +36,10 @@ export const recoverOperation: Recovery = async (core, request, workspace, opera
 }
 
 /** A tree that the log did not know is at its place: forward, or back to where it was. It is not ours to erase. */
-const finishTaking: Recovery = async (core, request, workspace, operation) => {
+const finishAdoption: Recovery = async (core, request, workspace, operation) => {
   const target = core.storage.attachment(volumeOf(workspace)).path
   try {
-    await furnishOrphan(core, workspace)
+    await setUpOrphan(core, workspace)
     await core.host.publish(workspace.path, target)
     const event = createdEvent(
       core,
@@ -59,8 +59,8 @@ const finishTaking: Recovery = async (core, request, workspace, operation) => {
 
 /** As it is now: of what it was made from, nobody is left who knew. */
 async function contentOf(core: Core, request: Request, workspace: Workspace, operation: OperationRef) {
-  const content = { source: workspace.source, imported: await broughtIn(core, workspace) }
-  return withBeginning(core, request, workspace, operation, volumeOf(workspace), content)
+  const content = { source: workspace.source, imported: await measureImported(core, workspace) }
+  return withOwnBase(core, request, workspace, operation, volumeOf(workspace), content)
 }
 
 const recoveries: Readonly<Record<OperationKind, Recovery>> = {
@@ -68,14 +68,14 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     const volume = volumeOf(workspace)
     const target = core.storage.attachment(volume).path
     const isTaken = isMoved(workspace.source) && (await core.storage.exists(volume))
-    if (isTaken) return finishTaking(core, request, workspace, operation)
+    if (isTaken) return finishAdoption(core, request, workspace, operation)
     const seen = (await core.storage.exists(volume)) && (await core.host.published(workspace.path)) === target
     if (seen) {
       // A fork's link may have come before what aw writes into the tree.
       if (workspace.source.kind === 'workspace') {
         const from = { workspace, place: snapshotPlace(workspace.source.snapshot) }
-        await withoutPassing(core, volume, from)
-        await holdToLimit(core, workspace, volume)
+        await removePlaceholders(core, volume, from)
+        await applyKernelLimit(core, workspace, volume)
         await refreshMetadata(core, workspace)
       }
       const content = await contentOf(core, request, workspace, operation)
@@ -160,9 +160,9 @@ const recoveries: Readonly<Record<OperationKind, Recovery>> = {
     if (!moved && !there) return { workspace: await closeLost(core, request, workspace, operation), outcome: 'lost' }
     const rebuilt = there || (await core.storage.exists(stageOf(operation)))
     if (moved && rebuilt) {
-      const anew = { source: madeAnew(workspace.source), imported: workspace.imported }
+      const anew = { source: withoutStaleBase(workspace.source), imported: workspace.imported }
       const place = there ? volume : stageOf(operation)
-      const content = await withBeginning(core, request, workspace, operation, place, anew)
+      const content = await withOwnBase(core, request, workspace, operation, place, anew)
       return { workspace: await finishReset(core, request, workspace, operation, content), outcome: 'reset' }
     }
     // Nobody has the new tree, or not all of it: the old one is the workspace.

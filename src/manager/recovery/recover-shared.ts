@@ -19,7 +19,7 @@ export async function sharedTrees(core: Core) {
 }
 
 /** Whoever removed it, or brought it back, died halfway: it is where it was, and can be found there. */
-export async function mendShared(core: Core, area: SharedArea): Promise<void> {
+export async function repairShared(core: Core, area: SharedArea): Promise<void> {
   const place = sharedPlace(area)
   // Where it is may be another place once it has come back.
   const target = (): string => core.storage.attachment(place).path
@@ -34,7 +34,7 @@ export async function mendShared(core: Core, area: SharedArea): Promise<void> {
 }
 
 /** Nobody was told of it, so it is empty. */
-export async function eraseBegun(core: Core, request: Request, place: Place, name: string): Promise<void> {
+export async function eraseUnfinishedShared(core: Core, request: Request, place: Place, name: string): Promise<void> {
   using lock = await core.host.lock(`shared-${name}`, { timeoutMs: 0 })
   if (lock === undefined || (await sharedTrees(core)).live.has(place.name)) return
   await core.host.unpublish(sharedPath(core, name), core.storage.attachment(place).path, `${core.home}/shared`)

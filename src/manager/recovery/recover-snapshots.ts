@@ -2,9 +2,9 @@ import type { SnapshotId } from '../../domain/ids.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
-import { append, whose } from '../kernel/operations.ts'
+import { append, nameFields } from '../kernel/operations.ts'
 import { snapshotPlace } from '../kernel/places.ts'
-import { whenFree } from './unless-busy.ts'
+import { unlessBusy } from './unless-busy.ts'
 import { snapshotsOf } from '../snapshots/lookup.ts'
 
 /** Snapshots on disk that the log does not know are told and kept; those that are gone from disk are taken from the log. */
@@ -47,9 +47,9 @@ async function forgetLost(core: Core, request: Request, stale: Workspace): Promi
       const found = all.get(id)
       return found === undefined ? [] : [{ snapshot: id, parent: found.parent, reason: found.reason }]
     })
-    const data = { ...whose(workspace), snapshots, why: 'lost' as const }
+    const data = { ...nameFields(workspace), snapshots, why: 'lost' as const }
     await append(core, request, workspace, [newEvent(core, request, 'snapshot_removed', data)])
     return true
   }
-  return whenFree(core, request, stale.id, forget, false)
+  return unlessBusy(core, request, stale.id, forget, false)
 }

@@ -4,8 +4,8 @@ import { formatName, parseName } from '../../domain/names.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
 import { createFrom } from '../workspaces/create.ts'
-import { findLiveOrGone } from '../kernel/find.ts'
-import { isSame, lockWorkspace, mayTake, retireIfOver, takeOver } from '../kernel/operations.ts'
+import { findLiveOrTrashed } from '../kernel/find.ts'
+import { canTakeOver, isSame, lockWorkspace, retireIfPurged, takeOver } from '../kernel/operations.ts'
 import { isMoved, orphanSource, profileIn } from './orphans.ts'
 import { reconcile } from './reconcile.ts'
 import { view } from '../kernel/view.ts'
@@ -55,7 +55,7 @@ async function recoverAll(core: Core, input: Inputs['recover'], request: Request
       data: { field: 'id' },
     })
   }
-  const one = input.id === undefined ? undefined : await findLiveOrGone(core, input.id)
+  const one = input.id === undefined ? undefined : await findLiveOrTrashed(core, input.id)
   const unfinished = one === undefined ? await core.store.list({ inOperation: true }) : [one]
   const results: Result[] = []
   for (const workspace of unfinished) {
@@ -78,10 +78,10 @@ async function recoverOne(core: Core, request: Request, stale: Workspace, steal:
     using lock = await lockWorkspace(core, request, id, 200)
     const workspace = await core.store.get(id)
     if (workspace?.operation == null) return undefined
-    if (!mayTake(core, workspace)) return busyWith(workspace)
+    if (!canTakeOver(core, workspace)) return busyWith(workspace)
     const { kind } = workspace.operation
     const { outcome, workspace: after } = await takeOver(core, request, workspace)
-    await retireIfOver(core, lock, id)
+    await retireIfPurged(core, lock, id)
     return { recovered: { id, name: nameOf(after), operation: kind, outcome } }
   } catch (error) {
     const { code, message } = toAwError(error)

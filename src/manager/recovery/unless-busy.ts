@@ -5,7 +5,7 @@ import type { Core, Request } from '../core.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 
 /** Busy workspaces are somebody's business already: for them the answer is `otherwise`. */
-export async function whenFree<T>(
+export async function unlessBusy<T>(
   core: Core,
   request: Request,
   id: WorkspaceId,

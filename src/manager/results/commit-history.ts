@@ -10,8 +10,8 @@ export interface History {
 }
 
 /** How far back a commit is looked for that both have. */
-const mostCommits = 20_000
-const mostNamed = 200
+const maxCommits = 20_000
+const maxNamed = 200
 
 interface Wanted {
   /** Whether there is a repository that it goes to. */
@@ -31,8 +31,8 @@ export async function takeHistory(
 ): Promise<History | undefined> {
   const head = (await idsOf(box, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']))[0]
   if (head === undefined) return undefined
-  const ids = await idsOf(box, ['rev-list', `--max-count=${mostCommits}`, head])
-  const common = into ? (await results.known(ids)).slice(0, mostNamed) : []
+  const ids = await idsOf(box, ['rev-list', `--max-count=${maxCommits}`, head])
+  const common = into ? (await results.known(ids)).slice(0, maxNamed) : []
   const isCut = (await box.ask(['rev-parse', '--is-shallow-repository']))?.toString().trim() !== 'false'
   if (into && isCut && common.length === 0) return undefined
   const cuts = isCut && !into ? await idsOf(box, ['rev-list', '--max-parents=0', head]) : []

@@ -7,17 +7,17 @@ import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { AddedTree } from '../../ports/git-results.ts'
 import type { Core, Request } from '../core.ts'
 import { takeHistory, type History } from './commit-history.ts'
-import { hasRepository, inBox, treeFrom, withDesk, type Desk } from './context.ts'
-import { leftOutOfContent } from '../snapshots/omissions.ts'
+import { addFrozenTree, hasRepository, inGitBox, withExportContext, type ExportContext } from './context.ts'
+import { omissionsOfContent } from '../snapshots/omissions.ts'
 import { withFrozen } from '../snapshots/current-state.ts'
-import type { Side } from '../diff/operands.ts'
+import type { Operand } from '../diff/operands.ts'
 import { snapshotsOf } from '../snapshots/lookup.ts'
 
 type Input = Inputs['export']
 type Result = Outputs['export']
 
 /** As a branch of a repository of the user's. */
-export async function exportBranch(core: Core, input: Input, request: Request, side: Side): Promise<Result> {
+export async function exportBranch(core: Core, input: Input, request: Request, side: Operand): Promise<Result> {
   const { branch: name = '', repo: target, overwrite = false } = input
   assertBranchName(name)
   if (target === undefined)
@@ -27,12 +27,12 @@ export async function exportBranch(core: Core, input: Input, request: Request, s
     })
   const { workspace } = side
   return withFrozen(core, request, side, ({ place: frozen, name: snapshot, left_out }) =>
-    withDesk({ core, request, workspace, frozen, target, ignored: input.ignored }, async (desk) => {
-      const made = await commitsOf(desk, input, snapshot)
+    withExportContext({ core, request, workspace, frozen, target, ignored: input.ignored }, async (context) => {
+      const made = await commitsOf(context, input, snapshot)
       const reason = `aw: ${nameOf(workspace)} as in ${snapshot}`
-      const { before, changed } = await desk.results.branch(made.commit, { name, overwrite, reason })
+      const { before, changed } = await context.results.branch(made.commit, { name, overwrite, reason })
       return {
-        ...told(workspace, snapshot, made, left_out),
+        ...exportOutput(workspace, snapshot, made, left_out),
         format: 'branch',
         file: null,
         branch: name,
@@ -44,17 +44,17 @@ export async function exportBranch(core: Core, input: Input, request: Request, s
 }
 
 /** As a file that git fetches from, or clones. */
-export async function exportBundle(core: Core, input: Input, request: Request, side: Side): Promise<Result> {
+export async function exportBundle(core: Core, input: Input, request: Request, side: Operand): Promise<Result> {
   const { workspace } = side
   const file = { path: input.bundle ?? '', replace: input.replace }
   const name = nameOf(workspace)
   const branch = isRefName(`refs/heads/${name}`) ? name : workspace.id
   return withFrozen(core, request, side, ({ place: frozen, name: snapshot, left_out }) =>
-    withDesk({ core, request, workspace, frozen, ignored: input.ignored }, async (desk) => {
-      const made = await commitsOf(desk, input, snapshot)
+    withExportContext({ core, request, workspace, frozen, ignored: input.ignored }, async (context) => {
+      const made = await commitsOf(context, input, snapshot)
       if (made.needs.includes(made.commit)) throw nothingNew(workspace)
-      const bytes = await desk.results.bundle(made.commit, { branch, since: made.needs, file })
-      return { ...told(workspace, snapshot, made, left_out), format: 'bundle', file: file.path, branch, bytes }
+      const bytes = await context.results.bundle(made.commit, { branch, since: made.needs, file })
+      return { ...exportOutput(workspace, snapshot, made, left_out), format: 'bundle', file: file.path, branch, bytes }
     }),
   )
 }
@@ -73,30 +73,34 @@ interface Made {
 }
 
 /** The commits of the workspace, and one more for what is not committed: its tree is what the files are, always. */
-async function commitsOf(desk: Desk, input: Input, snapshot: string): Promise<Made> {
-  const { results, frozen } = desk
-  const history = await historyOf(desk, input)
-  const parent = history?.head ?? (await startOf(desk, input))
+async function commitsOf(context: ExportContext, input: Input, snapshot: string): Promise<Made> {
+  const { results, frozen } = context
+  const history = await historyOf(context, input)
+  const parent = history?.head ?? (await startOf(context, input))
   const needs = history?.since ?? (parent === null ? [] : [parent])
   const held = parent === null ? null : await results.treeOf(parent)
-  const added = await treeFrom(desk, { place: frozen }, { tracked: held, ignored: desk.ignored })
+  const added = await addFrozenTree(context, { place: frozen }, { tracked: held, ignored: context.ignored })
   const commit =
-    held === added.tree && parent !== null ? parent : await commitTree(desk, input, snapshot, added, parent)
-  const onto = await groundOf(desk, commit, needs)
+    held === added.tree && parent !== null ? parent : await commitTree(context, input, snapshot, added, parent)
+  const onto = await parentOf(context, commit, needs)
   const commits = await results.count(commit, onto === null ? [] : [onto])
   return { commit, commits, onto, needs, history: history !== undefined, added }
 }
 
 /** What it builds on, as people see it: a receiver may have some of the commits already, of an earlier export. */
-async function groundOf({ results, origin }: Desk, commit: string, needs: readonly string[]): Promise<string | null> {
+async function parentOf(
+  { results, origin }: ExportContext,
+  commit: string,
+  needs: readonly string[],
+): Promise<string | null> {
   const [known] = origin?.commit === undefined ? [] : await results.known([origin.commit])
   return known !== undefined && (await results.isAncestor(known, commit)) ? known : (needs[0] ?? null)
 }
 
-async function historyOf(desk: Desk, { squash, onto, repo }: Input): Promise<History | undefined> {
-  if (squash === true || onto !== undefined || !(await hasRepository(desk))) return undefined
-  const { results, maxBytes, workspace, origin } = desk
-  const history = await inBox(desk, (box) => takeHistory(box, results, { into: repo !== undefined, maxBytes }))
+async function historyOf(context: ExportContext, { squash, onto, repo }: Input): Promise<History | undefined> {
+  if (squash === true || onto !== undefined || !(await hasRepository(context))) return undefined
+  const { results, maxBytes, workspace, origin } = context
+  const history = await inGitBox(context, (box) => takeHistory(box, results, { into: repo !== undefined, maxBytes }))
   // Elsewhere what aw writes for agents is outside the content.
   const { agent_blocks: blocks = [] } = profileOf(workspace.profile).content === '.' ? workspace : {}
   if (history === undefined || blocks.length === 0) return history
@@ -105,14 +109,14 @@ async function historyOf(desk: Desk, { squash, onto, repo }: Input): Promise<His
 }
 
 /** Without commits of its own: on top of what was named, else of what it began as, if that is there; else of nothing. */
-async function startOf({ results, origin }: Desk, { onto, repo }: Input): Promise<string | null> {
+async function startOf({ results, origin }: ExportContext, { onto, repo }: Input): Promise<string | null> {
   if (onto !== undefined) return results.resolve(onto)
   if (repo === undefined || origin?.commit === undefined) return null
   return (await results.known([origin.commit]))[0] ?? null
 }
 
 async function commitTree(
-  { core, workspace, results }: Desk,
+  { core, workspace, results }: ExportContext,
   { message }: Input,
   snapshot: string,
   { tree }: AddedTree,
@@ -135,13 +139,18 @@ async function timeOf(core: Core, workspace: Workspace, snapshot: string): Promi
   return new Date(found?.at ?? workspace.created_at)
 }
 
-const told = (workspace: Workspace, snapshot: string, { added, needs: _, ...made }: Made, left: readonly string[]) => ({
+const exportOutput = (
+  workspace: Workspace,
+  snapshot: string,
+  { added, needs: _, ...made }: Made,
+  left: readonly string[],
+) => ({
   ...made,
   workspace: nameOf(workspace),
   snapshot,
   files: added.files,
   ignored: added.ignored,
-  left_out: [...leftOutOfContent(left, workspace), ...added.left_out],
+  left_out: [...omissionsOfContent(left, workspace), ...added.left_out],
 })
 
 function assertBranchName(name: string): void {

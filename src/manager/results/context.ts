@@ -12,7 +12,7 @@ import { snapshotsOf } from '../snapshots/lookup.ts'
 import { existsAt, openTree } from '../kernel/trees.ts'
 
 /** What an export works on. */
-export interface Desk {
+export interface ExportContext {
   readonly core: Core
   readonly request: Request
   readonly workspace: Workspace
@@ -36,7 +36,7 @@ interface Opening {
 }
 
 /** A repository of ours for the time of an export. One that a killed process left is found by recovery. */
-export async function withDesk<T>(opening: Opening, use: (desk: Desk) => Promise<T>): Promise<T> {
+export async function withExportContext<T>(opening: Opening, use: (context: ExportContext) => Promise<T>): Promise<T> {
   const { core, request, workspace, frozen, target, ignored = false } = opening
   const origin = await originOf(core, workspace)
   return withScratch(core, request, async (place) => {
@@ -55,7 +55,7 @@ export async function withDesk<T>(opening: Opening, use: (desk: Desk) => Promise
 /** Of a fork, that of what it is a fork of. */
 async function originOf(core: Core, workspace: Workspace): Promise<GitSource | null> {
   let { source } = workspace
-  for (let step = 0; step < mostForks && source.kind === 'workspace'; step++) {
+  for (let step = 0; step < maxForks && source.kind === 'workspace'; step++) {
     const from = await core.store.get(source.workspace)
     if (from === undefined) return null
     source = from.source
@@ -63,21 +63,28 @@ async function originOf(core: Core, workspace: Workspace): Promise<GitSource | n
   return source.kind === 'git' ? source : null
 }
 
-const mostForks = 1000
+const maxForks = 1000
 
 /** Asks git in a copy of its own, which goes afterwards: nothing that it does there is in what is exported. */
-export const inBox = <T>({ core, request, workspace, frozen }: Desk, use: (box: GitBox) => Promise<T>): Promise<T> =>
+export const inGitBox = <T>(
+  { core, request, workspace, frozen }: ExportContext,
+  use: (box: GitBox) => Promise<T>,
+): Promise<T> =>
   withCopy(core, request, { workspace, place: frozen }, (place) => withGitBox(core, request, workspace.id, place, use))
 
 /** Whether there is anything in a state that git would take for a repository. */
-export function hasRepository({ core, workspace, frozen }: Desk): Promise<boolean> {
+export function hasRepository({ core, workspace, frozen }: ExportContext): Promise<boolean> {
   const { content } = profileOf(workspace.profile)
   return existsAt(core, frozen, content === '.' ? '.git' : `${content}/.git`)
 }
 
 /** The content of a frozen state as git would have it. */
-export async function treeFrom(desk: Desk, frozen: Frozen, { without = [], ...options }: Adding): Promise<AddedTree> {
-  const { core, request, workspace, results, maxBytes } = desk
+export async function addFrozenTree(
+  context: ExportContext,
+  frozen: Frozen,
+  { without = [], ...options }: Adding,
+): Promise<AddedTree> {
+  const { core, request, workspace, results, maxBytes } = context
   const { content, metadata } = profileOf(workspace.profile)
   return withCopy(core, request, { workspace, ...frozen }, async (place) => {
     await withoutAgentBlocks(core, place, workspace)
@@ -106,7 +113,7 @@ async function remove(core: Core, place: Place, paths: readonly string[]): Promi
 }
 
 /** Where to go on: what there is to compare with. @param now the snapshot that was to be compared, if it is one */
-export async function nothingKept(core: Core, workspace: Workspace, now?: Place): Promise<AwError> {
+export async function noBaselineToCompare(core: Core, workspace: Workspace, now?: Place): Promise<AwError> {
   const name = nameOf(workspace)
   const { source, profile, path } = workspace
   const [first] = [...(await snapshotsOf(core, workspace.id)).values()].filter(({ snapshot }) => snapshot !== now?.name)

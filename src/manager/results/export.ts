@@ -7,11 +7,11 @@ import { withContents } from '../diff/baseline.ts'
 import type { Core, Request } from '../core.ts'
 import { exportBranch, exportBundle } from './commits.ts'
 import { exportPatch } from './patch.ts'
-import { leftOutBelow } from '../snapshots/omissions.ts'
+import { omissionsBelow } from '../snapshots/omissions.ts'
 import { withFrozen } from '../snapshots/current-state.ts'
 import { withCopy } from '../files/scratch.ts'
-import { sideOf, type Side } from '../diff/operands.ts'
-import { aboutWhole } from '../sources/workspace-archive.ts'
+import { operandOf, type Operand } from '../diff/operands.ts'
+import { workspaceArchiveHeader } from '../sources/workspace-archive.ts'
 
 type Input = Inputs['export']
 type Result = Outputs['export']
@@ -21,11 +21,11 @@ type Form = Result['format']
 export async function exportResults(core: Core, input: Input, request: Request): Promise<Result> {
   const form = formOf(input)
   for (const file of [input.file, input.bundle]) if (file?.startsWith('/')) core.host.assertTarget(file)
-  const side = await sideOf(core, input.of)
+  const side = await operandOf(core, input.of)
   return forms[form](core, input, request, side)
 }
 
-const forms: Readonly<Record<Form, (core: Core, input: Input, request: Request, side: Side) => Promise<Result>>> = {
+const forms: Readonly<Record<Form, (core: Core, input: Input, request: Request, side: Operand) => Promise<Result>>> = {
   archive: exportArchive,
   patch: exportPatch,
   branch: exportBranch,
@@ -72,7 +72,7 @@ const wrong = (message: string, field: string): AwError =>
     data: { field },
   })
 
-async function exportArchive(core: Core, input: Input, request: Request, side: Side): Promise<Result> {
+async function exportArchive(core: Core, input: Input, request: Request, side: Operand): Promise<Result> {
   const { workspace } = side
   const file = input.file ?? ''
   return withFrozen(core, request, side, async ({ place: frozen, name: snapshot, left_out }) => {
@@ -81,14 +81,14 @@ async function exportArchive(core: Core, input: Input, request: Request, side: S
       await withoutAgentBlocks(core, place, workspace)
       using reached = await core.storage.reach(place)
       return await core.archives.pack(reached.path, file, {
-        about: { ...aboutWhole(core, workspace), snapshot },
+        about: { ...workspaceArchiveHeader(core, workspace), snapshot },
         exclude: [profileOf(workspace.profile).metadata],
         replace: input.replace,
         signal: request.signal,
         onProgress: (done) => request.onProgress?.({ phase: 'packing', ...done }),
       })
     })
-    const left = leftOutBelow(left_out, '.')
+    const left = omissionsBelow(left_out, '.')
     const about = { format: 'archive' as const, file, workspace: nameOf(workspace), snapshot, ...packed }
     return left.length === 0 ? about : { ...about, left_out: left }
   })

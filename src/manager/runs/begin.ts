@@ -1,16 +1,16 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../../domain/ids.ts'
 import type { Isolation } from '../../domain/sandbox/spec.ts'
-import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
+import { assertAccess, assertAllowed } from '../../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/state.ts'
 import type { CommandInput, Sandbox } from '../../ports/sandbox-driver.ts'
-import { boxGone, plannedBox, type BoxWish } from '../sandboxes/plan.ts'
-import { afterwards, newEvent, newId, type Core, type Request } from '../core.ts'
-import { keepBefore } from '../sandboxes/snapshot-each.ts'
+import { boxGone, planSandbox, type SandboxRequest } from '../sandboxes/plan.ts'
+import { newEvent, newId, uncancellable, type Core, type Request } from '../core.ts'
+import { snapshotBefore } from '../sandboxes/snapshot-each.ts'
 import { commandOf } from '../sandboxes/command.ts'
 import { launch } from '../sandboxes/start.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
-import { endRun, leaveRun } from './settle.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
+import { detachRun, endRun } from './settle.ts'
 import { closeLostRuns } from '../recovery/boxes.ts'
 import { assertSameWalls } from '../sandboxes/same-walls.ts'
 import { assertRoom } from '../space/size-limit.ts'
@@ -32,7 +32,7 @@ export interface RunCommand {
 }
 
 /** Whoever disposes of it leaves the run to itself. */
-export interface BegunRun extends AsyncDisposable {
+export interface RunHandle extends AsyncDisposable {
   readonly workspace: Workspace
   /** It has taken all that it is to read, or has ended before that. Nobody waits for it with the lock: it may never. */
   readonly fed: Promise<void>
@@ -47,9 +47,9 @@ export async function beginRun(
   request: Request,
   id: WorkspaceId,
   run: RunId,
-  wish: BoxWish,
+  options: SandboxRequest,
   command: RunCommand,
-): Promise<BegunRun> {
+): Promise<RunHandle> {
   return withWorkspace(core, request, id, async (found) => {
     if (found.run?.run !== run) throw isOver(found)
     try {
@@ -59,14 +59,14 @@ export async function beginRun(
       if (found.sandbox !== undefined && open.sandbox === undefined)
         throw bySize ? await stoppedBySize(core, found) : boxGone(found)
       assertAllowed(open, 'exec')
-      assertOperation(open, 'execute')
+      assertAccess(open, 'execute')
       await assertRoom(core, open)
       if (found.run.cancelling === true) throw cancelled()
-      assertSameWalls(open, wish)
+      assertSameWalls(open, options)
       const known = await withSlot(core, request, open)
-      const before = found.run.snapshot === 'off' ? known : await keepBefore(core, request, known, run)
-      const own = before.sandbox === undefined ? await ownBox(core, before, wish) : undefined
-      return await kept(core, request, await aboutToRun(core, request, before, run, own), run, command, own)
+      const before = found.run.snapshot === 'off' ? known : await snapshotBefore(core, request, known, run)
+      const own = before.sandbox === undefined ? await ownBox(core, before, options) : undefined
+      return await startKept(core, request, await recordStart(core, request, before, run, own), run, command, own)
     } catch (error) {
       await failed(core, request, id, run, error)
       throw error
@@ -74,13 +74,13 @@ export async function beginRun(
   })
 }
 
-const ownBox = async (core: Core, workspace: Workspace, wish: BoxWish): Promise<BoxFacts> => ({
+const ownBox = async (core: Core, workspace: Workspace, options: SandboxRequest): Promise<BoxFacts> => ({
   sandbox: newId(core, 'box'),
-  ...(await plannedBox(core, workspace, wish)),
+  ...(await planSandbox(core, workspace, options)),
 })
 
 /** In the log before there is a sandbox: so one of its own is ended with it, whoever dies in between. */
-async function aboutToRun(
+async function recordStart(
   core: Core,
   request: Request,
   workspace: Workspace,
@@ -91,24 +91,26 @@ async function aboutToRun(
   if (facts === undefined) throw boxGone(workspace)
   const { sandbox, isolation } = facts
   const of = { sandbox, isolation, own_sandbox: own !== undefined, before: workspace.head }
-  return append(core, request, workspace, [newEvent(core, request, 'run_started', { ...whose(workspace), run, ...of })])
+  return append(core, request, workspace, [
+    newEvent(core, request, 'run_started', { ...nameFields(workspace), run, ...of }),
+  ])
 }
 
-async function kept(
+async function startKept(
   core: Core,
   request: Request,
   workspace: Workspace,
   run: RunId,
   command: RunCommand,
   own: BoxFacts | undefined,
-): Promise<BegunRun> {
+): Promise<RunHandle> {
   const started = own === undefined ? workspace : await launch(core, request, workspace, own)
   if (started.sandbox === undefined) throw boxGone(workspace)
   const { sandbox, isolation } = started.sandbox
   const box = await (await core.sandboxes(isolation)).find(sandbox)
   if (box === undefined) throw boxGone(workspace)
   try {
-    const { fed } = await keepIn(
+    const { fed } = await startInSandbox(
       core,
       request,
       await withSlot(core, request, started),
@@ -122,7 +124,7 @@ async function kept(
       fed,
       async [Symbol.asyncDispose]() {
         await box[Symbol.asyncDispose]()
-        await leaveRun(core, request, started.id, run)
+        await detachRun(core, request, started.id, run)
       },
     }
   } catch (error) {
@@ -131,7 +133,7 @@ async function kept(
   }
 }
 
-async function keepIn(
+async function startInSandbox(
   core: Core,
   request: Request,
   workspace: Awaited<ReturnType<typeof withSlot>>,
@@ -183,7 +185,7 @@ async function* textInput(text: string, done: () => void): AsyncGenerator<Comman
 /** Says so in the log, unless somebody else has by now. */
 async function failed(core: Core, request: Request, id: WorkspaceId, run: RunId, error: unknown): Promise<void> {
   const { code, message } = toAwError(error)
-  const still = afterwards(request)
+  const still = uncancellable(request)
   const now = await core.store.get(id)
   if (now?.run?.run !== run || now.operation !== null) return
   await endRun(core, still, now, { exit: null, problem: { code, message } }).catch(() => undefined)

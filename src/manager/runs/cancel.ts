@@ -2,11 +2,11 @@ import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { RunId, WorkspaceId } from '../../domain/ids.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
-import { unlessSilent } from '../sandboxes/commands.ts'
-import { afterwards, newEvent, type Core, type Request } from '../core.ts'
+import { ignoreTimeout } from '../sandboxes/commands.ts'
+import { newEvent, uncancellable, type Core, type Request } from '../core.ts'
 import { findWithRun } from '../kernel/find.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
-import { overOf } from './end.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
+import { runEndOf } from './end.ts'
 import { endRun, settle, settleRun } from './settle.ts'
 import { findRun, noRun } from './queries.ts'
 
@@ -35,12 +35,14 @@ export async function cancelRun(
   run: RunId,
   graceMs = 5_000,
 ): Promise<Workspace> {
-  const still = afterwards(request)
+  const still = uncancellable(request)
   const isOpen = (workspace: Workspace): boolean => workspace.run?.run === run
   const asked = await withWorkspace(core, { ...still, lease: request.lease }, id, async (found) => {
     const workspace = await settleRun(core, still, found)
     if (!isOpen(workspace) || workspace.run?.cancelling === true) return workspace
-    return append(core, still, workspace, [newEvent(core, still, 'run_cancel_started', { ...whose(workspace), run })])
+    return append(core, still, workspace, [
+      newEvent(core, still, 'run_cancel_started', { ...nameFields(workspace), run }),
+    ])
   })
   if (!isOpen(asked)) return asked
   await signalled(core, asked, run, 'SIGTERM')
@@ -63,10 +65,10 @@ const killMs = 5_000
 async function signalled(core: Core, { run: open }: Workspace, run: RunId, signal: string): Promise<void> {
   if (open?.started === undefined) return
   const driver = await core.sandboxes(open.started.isolation)
-  await using box = await driver.find(open.started.sandbox).catch(unlessSilent)
+  await using box = await driver.find(open.started.sandbox).catch(ignoreTimeout)
   await box?.signalKept(await core.logs.place(run), signal).catch((error: unknown) => {
     // It has ended just now.
-    if (toAwError(error).code !== 'sandbox_gone') unlessSilent(error)
+    if (toAwError(error).code !== 'sandbox_gone') ignoreTimeout(error)
   })
 }
 
@@ -74,7 +76,7 @@ async function overWithin(core: Core, id: WorkspaceId, run: RunId, ms: number): 
   const until = performance.now() + ms
   for (;;) {
     const workspace = await core.store.get(id)
-    if (workspace?.run?.run !== run || (await overOf(core, workspace, workspace.run)) !== undefined) return true
+    if (workspace?.run?.run !== run || (await runEndOf(core, workspace, workspace.run)) !== undefined) return true
     if (performance.now() >= until) return false
     await core.host.pause(25)
   }

@@ -4,19 +4,19 @@ import type { WorkspaceId } from '../../domain/ids.ts'
 import { parseName } from '../../domain/names.ts'
 import { assertCommandTexts } from '../../domain/sandbox/command.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
-import { givenCredential } from '../agents/credentials.ts'
+import { grantCredential } from '../agents/credentials.ts'
 import { agentOf } from '../agents/profiles.ts'
-import { assertEnforceable, plannedBox, type BoxWish } from '../sandboxes/plan.ts'
-import { afterwards, type Core, type Request } from '../core.ts'
+import { assertEnforceable, planSandbox, type SandboxRequest } from '../sandboxes/plan.ts'
+import { type Core, type Request, uncancellable } from '../core.ts'
 import { destroyUnderLock } from '../trash/destroy.ts'
-import { changesSinceBeginning } from '../diff/baseline.ts'
+import { countChangesSinceBaseline } from '../diff/baseline.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 import type { PlannedCommand } from './command.ts'
 
 type Input = Inputs['run']
 
 /** The walls that a run asks for. */
-export const wallsFor = (input: Input, { agent, isolation }: PlannedCommand): BoxWish => ({
+export const sandboxRequestOf = (input: Input, { agent, isolation }: PlannedCommand): SandboxRequest => ({
   ...input,
   agent: agent ?? undefined,
   isolation: isolation ?? input.isolation,
@@ -27,7 +27,7 @@ export const wallsFor = (input: Input, { agent, isolation }: PlannedCommand): Bo
  *
  * @param origin what it would be a fork of
  */
-export async function assertPossible(
+export async function assertRunPossible(
   core: Core,
   input: Input,
   command: PlannedCommand,
@@ -36,8 +36,8 @@ export async function assertPossible(
   assertCommandTexts(command)
   const { id, profile = core.config.settings['workspaces.profile'] } = input
   const workspace = origin ?? { id: '', profile, task: id === undefined ? '' : parseName(id).task }
-  const box = await plannedBox(core, workspace, wallsFor(input, command))
-  if (box.agent !== undefined) await givenCredential(core, (await agentOf(core, box.agent)).profile, box)
+  const box = await planSandbox(core, workspace, sandboxRequestOf(input, command))
+  if (box.agent !== undefined) await grantCredential(core, (await agentOf(core, box.agent)).profile, box)
   await assertEnforceable(core, box, workspace.profile)
 }
 
@@ -45,11 +45,11 @@ export async function assertPossible(
  * Moves a workspace to the trash that was made for a run which never began. Answers its name, unless it stays: somebody
  * may have put work into it meanwhile.
  */
-export async function discarded(core: Core, request: Request, id: WorkspaceId): Promise<string | undefined> {
-  const still = afterwards(request)
+export async function discardWorkspace(core: Core, request: Request, id: WorkspaceId): Promise<string | undefined> {
+  const still = uncancellable(request)
   try {
     return await withWorkspace(core, still, id, async (workspace) => {
-      if ((await changesSinceBeginning(core, still, workspace)) > 0) return undefined
+      if ((await countChangesSinceBaseline(core, still, workspace)) > 0) return undefined
       return nameOf(await destroyUnderLock(core, { id, reason: 'failed_create' }, workspace, still))
     })
   } catch {
@@ -59,14 +59,14 @@ export async function discarded(core: Core, request: Request, id: WorkspaceId): 
 }
 
 /** The same; answers the error that was in the way of the run, which then says so. */
-export async function withoutWorkspace(
+export async function discardAndExplain(
   core: Core,
   request: Request,
   id: WorkspaceId,
   error: unknown,
 ): Promise<AwError> {
   const cause = toAwError(error)
-  const name = await discarded(core, request, id)
+  const name = await discardWorkspace(core, request, id)
   if (name === undefined) return cause
   const { code, message, hint, data } = cause
   const where = `The workspace made for this run is in the trash; bring it back with: aw undelete ${name}`

@@ -5,10 +5,10 @@ import type { Exit } from '../../domain/sandbox/spec.ts'
 import type { CancelReason } from '../../domain/workspace/events.ts'
 import type { OpenRun } from '../../domain/workspace/runs.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
-import { unlessSilent } from '../sandboxes/commands.ts'
+import { ignoreTimeout } from '../sandboxes/commands.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { differs } from '../diff/differences.ts'
-import { append, isFenced, whose } from '../kernel/operations.ts'
+import { append, isFenced, nameFields } from '../kernel/operations.ts'
 import { endedBySize } from '../space/size-watch.ts'
 import { keepSnapshot, withKey } from '../snapshots/snapshot.ts'
 
@@ -18,7 +18,7 @@ interface Problem {
 }
 
 /** How a run ended, or why nobody knows. */
-export interface RunOver {
+export interface RunEnd {
   readonly exit: Exit | null
   readonly problem?: Problem | undefined
   /** When, if that is known. */
@@ -26,7 +26,7 @@ export interface RunOver {
 }
 
 /** Undefined as long as the run of a workspace goes on, or may. */
-export async function overOf(core: Core, workspace: Workspace, run: OpenRun): Promise<RunOver | undefined> {
+export async function runEndOf(core: Core, workspace: Workspace, run: OpenRun): Promise<RunEnd | undefined> {
   const { started } = run
   if (started === undefined) return core.host.liveness(run.owner) === 'dead' ? neverStarted : undefined
   const seen = await seenEnd(core, run)
@@ -35,16 +35,16 @@ export async function overOf(core: Core, workspace: Workspace, run: OpenRun): Pr
   const isGone = box === undefined ? started.launched : core.host.liveness(box.supervisor) === 'dead'
   // The end is written before the sandbox is gone.
   if (isGone) return (await seenEnd(core, run)) ?? (await lost(core, workspace))
-  if (core.host.liveness(run.owner) !== 'dead' || (await isKept(core, run))) return undefined
+  if (core.host.liveness(run.owner) !== 'dead' || (await isKnownToSandbox(core, run))) return undefined
   return (await seenEnd(core, run)) ?? neverStarted
 }
 
-const neverStarted: RunOver = {
+const neverStarted: RunEnd = {
   exit: null,
   problem: { code: 'lost', message: 'the process that was to start it died' },
 }
 
-async function lost(core: Core, workspace: Workspace): Promise<RunOver> {
+async function lost(core: Core, workspace: Workspace): Promise<RunEnd> {
   const { sandbox } = workspace
   const rebooted = sandbox !== undefined && sandbox.supervisor.boot_id !== core.host.owner().boot_id
   if (!rebooted && (await endedBySize(core, workspace))) return { exit: null, problem: overSize }
@@ -52,7 +52,7 @@ async function lost(core: Core, workspace: Workspace): Promise<RunOver> {
   return { exit: null, problem: { code: 'lost', message } }
 }
 
-async function seenEnd(core: Core, { run }: OpenRun): Promise<RunOver | undefined> {
+async function seenEnd(core: Core, { run }: OpenRun): Promise<RunEnd | undefined> {
   const end = await core.logs.end(run)
   if (end === undefined) return undefined
   const { exit, errno, at } = end
@@ -61,7 +61,7 @@ async function seenEnd(core: Core, { run }: OpenRun): Promise<RunOver | undefine
 }
 
 /** Whether the sandbox knows of it; one that does not answer may. */
-export async function isKept(core: Core, { run, started }: OpenRun): Promise<boolean> {
+export async function isKnownToSandbox(core: Core, { run, started }: OpenRun): Promise<boolean> {
   if (started === undefined) return false
   const driver = await core.sandboxes(started.isolation)
   try {
@@ -70,7 +70,7 @@ export async function isKept(core: Core, { run, started }: OpenRun): Promise<boo
   } catch (error) {
     // It has ended just now.
     if (toAwError(error).code === 'sandbox_gone') return false
-    unlessSilent(error)
+    ignoreTimeout(error)
     return true
   }
 }
@@ -83,13 +83,13 @@ export async function closeRun(
   core: Core,
   request: Request,
   workspace: Workspace,
-  over: RunOver,
+  over: RunEnd,
   why?: CancelReason,
 ): Promise<Workspace> {
   const { run } = workspace
   if (run === undefined) return workspace
-  const kept = await keepLeft(core, request, workspace, run, over)
-  const outcome = { ...whose(workspace), run: run.run, snapshot: kept.snapshot, ...kept.trouble }
+  const kept = await keepResult(core, request, workspace, run, over)
+  const outcome = { ...nameFields(workspace), run: run.run, snapshot: kept.snapshot, ...kept.trouble }
   const { exit } = over
   const event = outcomeOf(why === undefined ? stateOf(run, over) : 'cancelled')
   const closed = await append(core, request, kept.workspace, [event])
@@ -104,7 +104,7 @@ export async function closeRun(
 }
 
 /** As what a run that is over will be in the log. */
-export const stateOf = ({ cancelling }: OpenRun, { exit }: RunOver): 'completed' | 'failed' | 'cancelled' =>
+export const stateOf = ({ cancelling }: OpenRun, { exit }: RunEnd): 'completed' | 'failed' | 'cancelled' =>
   cancelling === true ? 'cancelled' : exit?.code === 0 ? 'completed' : 'failed'
 
 /** Whatever is in the way of that, the next run tries again. */
@@ -127,20 +127,20 @@ function problemOf(exit: Exit | null): Problem {
   return { code: 'exit', message: `it ended with exit code ${exit?.code ?? 'unknown'}` }
 }
 
-interface KeptLeft {
+interface KeptResult {
   readonly workspace: Workspace
   readonly snapshot: SnapshotId | null
   /** It has run; what it left could not be kept. */
   readonly trouble?: { readonly not_kept: Problem } | undefined
 }
 
-async function keepLeft(
+async function keepResult(
   core: Core,
   request: Request,
   workspace: Workspace,
   run: OpenRun,
-  { exit }: RunOver,
-): Promise<KeptLeft> {
+  { exit }: RunEnd,
+): Promise<KeptResult> {
   if (run.snapshot === 'off' || run.started === undefined) return { workspace, snapshot: null }
   try {
     const earlier = await withKey(core, workspace, run.run)

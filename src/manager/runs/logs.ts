@@ -5,7 +5,7 @@ import type { LogItem, ReadOptions } from '../../ports/kept-logs.ts'
 import type { Core, Request } from '../core.ts'
 import { findWithRun } from '../kernel/find.ts'
 import { lastLines } from './tail.ts'
-import { overOf } from './end.ts'
+import { runEndOf } from './end.ts'
 import { numberedRun } from './queries.ts'
 
 /** What a run wrote, oldest first. */
@@ -47,7 +47,7 @@ export const followRun = (core: Core, id: WorkspaceId, run: RunId, options: Read
       async isOver() {
         const workspace = await core.store.get(id)
         if (workspace?.run?.run !== run) return true
-        return (await overOf(core, workspace, workspace.run)) !== undefined
+        return (await runEndOf(core, workspace, workspace.run)) !== undefined
       },
     },
   })

@@ -5,7 +5,7 @@ import type { RunId } from '../../domain/ids.ts'
 import { labelFrom } from '../../domain/workspace/snapshot-names.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
-import { overOf, stateOf } from './end.ts'
+import { runEndOf, stateOf } from './end.ts'
 
 export type RunView = Outputs['runs'][number]
 
@@ -49,7 +49,7 @@ export async function runsOf(core: Core, workspace: Workspace, only?: RunId): Pr
   const open = workspace.run
   const view = open === undefined ? undefined : found.get(open.run)
   // What has ended is told as ended, though nobody has written it down yet.
-  const over = open === undefined ? undefined : await overOf(core, workspace, open)
+  const over = open === undefined ? undefined : await runEndOf(core, workspace, open)
   if (open !== undefined && view !== undefined && over !== undefined) {
     const { exit, problem = null, at } = over
     found.set(open.run, { ...view, state: stateOf(open, over), exit, problem, ended_at: at?.toISOString() ?? null })

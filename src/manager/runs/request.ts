@@ -4,12 +4,12 @@ import type { NewEvent } from '../../domain/log/event.ts'
 import type { RunId, WorkspaceId } from '../../domain/ids.ts'
 import { labelFrom } from '../../domain/workspace/snapshot-names.ts'
 import { textRef } from '../../domain/text/ref.ts'
-import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
+import { assertAccess, assertAllowed } from '../../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { RunPlan } from '../../domain/workspace/runs.ts'
-import { afterwards, newEvent, newId, type Core, type Request } from '../core.ts'
+import { newEvent, newId, uncancellable, type Core, type Request } from '../core.ts'
 import { cutArguments } from '../sandboxes/commands.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
 import type { PlannedCommand } from './command.ts'
 import { endRun, settleRun } from './settle.ts'
@@ -52,23 +52,23 @@ export const firstRun = (
   whom: { task: string; agent: string },
   asked: RunRequest,
 ): NewEvent =>
-  newEvent(core, request, 'run_requested', { ...whose(whom), ...numbered(asked, 1), owner: core.host.owner() })
+  newEvent(core, request, 'run_requested', { ...nameFields(whom), ...numbered(asked, 1), owner: core.host.owner() })
 
 /** Of a workspace that is there; one run at a time. */
 export async function requestRun(core: Core, request: Request, id: WorkspaceId, asked: RunRequest): Promise<Workspace> {
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'exec')
-    assertOperation(found, 'execute')
+    assertAccess(found, 'execute')
     const workspace = await settleRun(core, request, found)
     if (workspace.run !== undefined) throw isActive(workspace)
     const plan = numbered(asked, (workspace.runs ?? 0) + 1)
-    const data = { ...whose(workspace), ...plan, owner: core.host.owner() }
+    const data = { ...nameFields(workspace), ...plan, owner: core.host.owner() }
     return append(core, request, workspace, [newEvent(core, request, 'run_requested', data)])
   })
 }
 
 /** The prompt is kept beside the log, and those inside find it in run.json. Needs no lock: the run is ours. */
-export async function tellRun(
+export async function publishPrompt(
   core: Core,
   request: Request,
   id: WorkspaceId,
@@ -87,7 +87,7 @@ export async function failRequest(
   error: unknown,
 ): Promise<void> {
   const { code, message } = toAwError(error)
-  const still = afterwards(request)
+  const still = uncancellable(request)
   if ((await core.store.get(id))?.run?.run !== run) return
   await withWorkspace(core, still, id, async (workspace) => {
     if (workspace.run?.run === run) await endRun(core, still, workspace, { exit: null, problem: { code, message } })

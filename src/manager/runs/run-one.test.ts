@@ -83,8 +83,8 @@ it('walls that cannot be built are refused before a workspace is made for them, 
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
   await using manager = await openManager({ home, env: {} })
   for (const more of [{}, { count: 2 }]) {
-    const wish = { id: 'job', argv: ['true'], repo: '/nowhere/at/all', ...more }
-    const items = manager.stream('run', { ...wish, isolation: 'none', network: 'none' })
+    const options = { id: 'job', argv: ['true'], repo: '/nowhere/at/all', ...more }
+    const items = manager.stream('run', { ...options, isolation: 'none', network: 'none' })
     await expect(collect(items)).rejects.toMatchObject({ code: 'sandbox_unenforceable' })
   }
   expect(await manager.call('list', { all: true })).toEqual([])

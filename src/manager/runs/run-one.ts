@@ -1,25 +1,25 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { readWorkspaceConfig } from '../../domain/sources/creation.ts'
 import { toAwError } from '../../domain/errors.ts'
-import { isGitsOwn } from '../../domain/git/patch.ts'
+import { isInsideDotGit } from '../../domain/git/patch.ts'
 import type { SnapshotId, WorkspaceId } from '../../domain/ids.ts'
-import { assertDoing, assertOperation } from '../../domain/workspace/allow.ts'
+import { assertAccess, assertAccessConfigured } from '../../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { cancelRun } from './cancel.ts'
 import { type Core, type Request, withoutLease } from '../core.ts'
-import { changesSince, stepsOf } from '../diff/differences.ts'
+import { changesSince, pathChanges } from '../diff/differences.ts'
 import { lookUp } from '../kernel/find.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
 import { snapshotPlace } from '../kernel/places.ts'
-import { beginRun, type BegunRun } from './begin.ts'
-import { assertPossible, wallsFor, withoutWorkspace } from './check.ts'
+import { beginRun, type RunHandle } from './begin.ts'
+import { assertRunPossible, discardAndExplain, sandboxRequestOf } from './check.ts'
 import { commandFor, type PlannedCommand } from './command.ts'
-import { failRequest, planRun, requestRun, tellRun, type RunRequest } from './request.ts'
+import { failRequest, planRun, publishPrompt, requestRun, type RunRequest } from './request.ts'
 import { followRun } from './logs.ts'
 import { settle } from './settle.ts'
 import { findRun, type RunView } from './queries.ts'
 import { createForRun } from '../workspaces/create-for-run.ts'
-import { usualTemplate } from '../workspaces/create.ts'
+import { defaultTemplate } from '../workspaces/create.ts'
 import { hasHostPaths } from '../kernel/view.ts'
 
 type Input = Inputs['run']
@@ -37,17 +37,17 @@ export async function* runOne(
   const planned = await commandFor(core, input)
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
-  if (found === undefined) await assertPossible(core, input, planned)
+  if (found === undefined) await assertRunPossible(core, input, planned)
   const asked = planRun(core, input, planned)
   const { id, notes } =
     found === undefined
       ? await createForRun(core, withFiles(input, planned.files), request, asked)
       : { id: (await requestRun(core, request, found.id, asked)).id, notes: [] }
-  const isEmpty = found === undefined && !beginsAnew(input) && usualTemplate(core, input) === undefined
+  const isEmpty = found === undefined && !beginsAnew(input) && defaultTemplate(core, input) === undefined
   const nothing = isEmpty ? [emptyNote] : []
   const command = { ...planned, notes: [...planned.notes, ...nothing, ...notes, ...more] }
   // From here on it is a run of the workspace, whoever holds that.
-  yield* carriedOut(core, input, withoutLease(request), id, asked, command, isMade || found === undefined)
+  yield* runToEnd(core, input, withoutLease(request), id, asked, command, isMade || found === undefined)
 }
 
 /** Of one of several runs: its workspace was made for it just before. */
@@ -73,13 +73,13 @@ export const workspaceFor = async (core: Core, input: Input): Promise<Workspace 
 export async function assertRunnable(core: Core, input: Input, found: Workspace | undefined): Promise<void> {
   const { id, config, from_workspace: from } = input
   const origin = found ?? (from === undefined ? undefined : await lookUp(core, from))
-  if (origin !== undefined) return assertOperation(origin, 'execute')
+  if (origin !== undefined) return assertAccess(origin, 'execute')
   if (config === undefined) return
-  assertDoing(readWorkspaceConfig(config, core.config.settings).config, 'execute', id ?? 'The workspace')
+  assertAccessConfigured(readWorkspaceConfig(config, core.config.settings).config, 'execute', id ?? 'The workspace')
 }
 
 /** Who forks for a run is told by the run alone what the fork does not have. */
-export const beginningNotes = ({ source }: Pick<Workspace, 'source'>): string[] =>
+export const forkNotes = ({ source }: Pick<Workspace, 'source'>): string[] =>
   source.kind === 'workspace' && source.left_out !== undefined
     ? [`it began without what is in these btrfs subvolumes of ${source.name}: ${source.left_out.join(', ')}`]
     : []
@@ -90,7 +90,7 @@ const beginsAnew = (input: Input): boolean =>
     (field) => input[field] !== undefined,
   )
 
-async function* carriedOut(
+async function* runToEnd(
   core: Core,
   input: Input,
   request: Request,
@@ -99,15 +99,15 @@ async function* carriedOut(
   command: PlannedCommand,
   isMade: boolean,
 ): AsyncGenerator<Item> {
-  await using begun = await underWay(core, input, request, id, asked, command).catch(async (error: unknown) => {
-    throw isMade ? await withoutWorkspace(core, request, id, error) : error
+  await using started = await startRun(core, input, request, id, asked, command).catch(async (error: unknown) => {
+    throw isMade ? await discardAndExplain(core, request, id, error) : error
   })
-  const { workspace } = begun
+  const { workspace } = started
   const name = nameOf(workspace)
   const walls = workspace.sandbox?.walls
   const run = await findRun(core, workspace, asked.run)
   try {
-    await unlessAborted(begun.fed, request.signal)
+    await unlessAborted(started.fed, request.signal)
     yield {
       type: 'started',
       workspace: name,
@@ -115,7 +115,7 @@ async function* carriedOut(
       run,
       isolation: workspace.sandbox?.isolation ?? 'none',
       ...(walls !== undefined && { grades: walls.grades }),
-      notes: [...command.notes, ...beginningNotes(workspace), ...(walls?.notes ?? [])],
+      notes: [...command.notes, ...forkNotes(workspace), ...(walls?.notes ?? [])],
     }
     if (input.detach === true) return
     for await (const { stream, data, lost } of followRun(core, id, asked.run, { signal: request.signal }))
@@ -129,21 +129,21 @@ async function* carriedOut(
   yield await endedItem(core, await settle(core, request, id), asked.run)
 }
 
-async function underWay(
+async function startRun(
   core: Core,
   input: Input,
   request: Request,
   id: WorkspaceId,
   asked: RunRequest,
   command: PlannedCommand,
-): Promise<BegunRun> {
+): Promise<RunHandle> {
   try {
-    await tellRun(core, request, id, asked)
+    await publishPrompt(core, request, id, asked)
   } catch (error) {
     await failRequest(core, request, id, asked.run, error)
     throw error
   }
-  return beginRun(core, request, id, asked.run, wallsFor(input, command), command)
+  return beginRun(core, request, id, asked.run, sandboxRequestOf(input, command), command)
 }
 
 async function unlessAborted(done: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
@@ -180,7 +180,7 @@ async function changesOf(core: Core, workspace: Workspace, view: RunView): Promi
   try {
     const is = snapshotPlace(snapshot)
     for await (const change of changesSince(core, workspace, before as SnapshotId, is))
-      for (const [path, kind] of stepsOf(change)) if (!isGitsOwn(path)) counts[kind] += 1
+      for (const [path, kind] of pathChanges(change)) if (!isInsideDotGit(path)) counts[kind] += 1
     return counts
   } catch (error) {
     // One of them made room for another by now.

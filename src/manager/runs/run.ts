@@ -5,10 +5,10 @@ import type { Core, Request } from '../core.ts'
 import { merged, settled } from '../sandboxes/exec.ts'
 import { lookUp } from '../kernel/find.ts'
 import { fork } from '../snapshots/fork.ts'
-import { assertRunnable, beginningNotes, runOne, workspaceFor } from './run-one.ts'
-import { assertPossible, discarded, withoutWorkspace } from './check.ts'
+import { assertRunnable, forkNotes, runOne, workspaceFor } from './run-one.ts'
+import { assertRunPossible, discardAndExplain, discardWorkspace } from './check.ts'
 import { commandFor } from './command.ts'
-import { createNoting } from '../workspaces/create-for-run.ts'
+import { createWithNotes } from '../workspaces/create-for-run.ts'
 
 type Input = Inputs['run']
 type Item = Outputs['run']
@@ -23,11 +23,11 @@ async function* runMany(core: Core, input: Input, request: Request, count: numbe
   const command = await commandFor(core, input)
   const found = await workspaceFor(core, input)
   await assertRunnable(core, input, found)
-  await assertPossible(core, input, command, found)
+  await assertRunPossible(core, input, command, found)
   const { id: start, notes } = found === undefined ? await startFor(core, input, request) : { id: found.id, notes: [] }
   const { running } = partsOf(input)
   const forks = await forked(core, input, request, start, count).catch(async (error: unknown) => {
-    throw found === undefined ? await withoutWorkspace(core, request, start, error) : error
+    throw found === undefined ? await discardAndExplain(core, request, start, error) : error
   })
   const made = forks.flatMap(({ workspace }) => (workspace ? [workspace] : []))
   // One that could not be made is told as one that has failed.
@@ -42,7 +42,7 @@ async function* runMany(core: Core, input: Input, request: Request, count: numbe
     hasStarted ||= item.type === 'started'
     yield item
   }
-  if (found === undefined && !hasStarted) await discarded(core, request, start)
+  if (found === undefined && !hasStarted) await discardWorkspace(core, request, start)
 }
 
 /** A workspace for each run. If that is stopped halfway, none of them is of use. */
@@ -54,7 +54,7 @@ async function forked(core: Core, input: Input, request: Request, start: Workspa
     const made = Array.isArray(data['made']) ? (data['made'] as string[]) : []
     for (const name of made) {
       const workspace = await lookUp(core, name)
-      if (workspace !== undefined) await discarded(core, request, workspace.id)
+      if (workspace !== undefined) await discardWorkspace(core, request, workspace.id)
     }
     throw made.length === 0 ? error : new AwError(code, message, { hint: 'Nothing was run', data, cause: error })
   }
@@ -62,14 +62,14 @@ async function forked(core: Core, input: Input, request: Request, start: Workspa
 
 /** The workspace that all of them begin as. */
 async function startFor(core: Core, input: Input, request: Request) {
-  const { id, source, notes } = await createNoting(core, partsOf(input).creation, request)
-  return { id, notes: [...notes, ...beginningNotes({ source })] }
+  const { id, source, notes } = await createWithNotes(core, partsOf(input).creation, request)
+  return { id, notes: [...notes, ...forkNotes({ source })] }
 }
 
 /** What a workspace is made with, and what is run in it. */
 function partsOf(input: Input) {
   const { id, generate, profile, from, repo, ref, full, from_workspace, at, exclude, ignored, ...others } = input
   const { template, variables, config, labels, ttl, count: _, ...running } = others
-  const beginning = { from, repo, ref, full, from_workspace, at, exclude, ignored, template, variables }
-  return { creation: { id, generate, profile, config, labels, ttl, ...beginning }, running }
+  const baseline = { from, repo, ref, full, from_workspace, at, exclude, ignored, template, variables }
+  return { creation: { id, generate, profile, config, labels, ttl, ...baseline }, running }
 }

@@ -3,7 +3,7 @@ import { AwError } from '../../domain/errors.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
 import { findWithRun } from '../kernel/find.ts'
-import { overOf } from './end.ts'
+import { runEndOf } from './end.ts'
 import { findRun, noRun, type RunView } from './queries.ts'
 import { settle } from './settle.ts'
 
@@ -18,7 +18,7 @@ export async function wait(core: Core, input: Inputs['wait'], request: Request):
     const workspace = await core.store.get(id)
     if (workspace === undefined) throw noRun(found)
     if (workspace.run?.run !== run) return findRun(core, workspace, run)
-    if ((await overOf(core, workspace, workspace.run)) !== undefined) await settle(core, request, id)
+    if ((await runEndOf(core, workspace, workspace.run)) !== undefined) await settle(core, request, id)
     else if (performance.now() >= until) throw stillRuns(workspace)
     else await core.host.pause(50, request.signal)
     if (request.signal?.aborted)

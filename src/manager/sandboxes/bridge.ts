@@ -1,6 +1,6 @@
 import { AwError } from '../../domain/errors.ts'
 import { bridgeUrl } from '../../domain/network/bridge.ts'
-import { usualScopes, type KnownToken } from '../../domain/tokens/tokens.ts'
+import { defaultScopes, type KnownToken } from '../../domain/tokens/tokens.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/state.ts'
 import type { SandboxSpec } from '../../ports/sandbox-driver.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
@@ -20,7 +20,7 @@ export async function hasBridge(core: Core, { mcp }: { readonly mcp?: boolean | 
 }
 
 /** Its part of what the driver is to plan; the token comes with the start. */
-export const bridgePart = (core: Core, { mcp }: Pick<BoxFacts, 'mcp'>): Pick<SandboxSpec, 'bridge'> =>
+export const bridgeSpec = (core: Core, { mcp }: Pick<BoxFacts, 'mcp'>): Pick<SandboxSpec, 'bridge'> =>
   mcp === true ? { bridge: { directory: core.bridge.directory } } : {}
 
 export const bridgeEnv = ({ mcp }: Pick<BoxFacts, 'mcp'>): Record<string, string> =>
@@ -37,7 +37,7 @@ export async function newBridgeToken(
   { sandbox, mcp }: Pick<BoxFacts, 'sandbox' | 'mcp'>,
 ): Promise<string | undefined> {
   if (mcp !== true) return undefined
-  const rights = { label: 'mcp bridge', scopes: usualScopes, workspaces: [id], expires_at: null, replaces: null }
+  const rights = { label: 'mcp bridge', scopes: defaultScopes, workspaces: [id], expires_at: null, replaces: null }
   const { secret, facts } = makeToken(core, { ...rights, sandbox })
   await appendHome(core, newEvent(core, request, 'token_created', facts))
   return secret
@@ -51,7 +51,7 @@ export const revokeBridge = (core: Core, request: Request, sandbox: string): Pro
 export const revokeLostBridges = (core: Core, request: Request): Promise<void> =>
   revokeWhere(core, request, async (sandbox, { workspaces }) => {
     const found = await Promise.all((workspaces ?? []).map((id) => core.store.get(id as Workspace['id'])))
-    return !found.some((workspace) => workspace !== undefined && standsAround(workspace, sandbox))
+    return !found.some((workspace) => workspace !== undefined && isSandboxOf(workspace, sandbox))
   })
 
 async function revokeWhere(
@@ -69,7 +69,7 @@ async function revokeWhere(
 }
 
 /** Whether a sandbox is one of the workspace's, or about to be. */
-export const standsAround = ({ sandbox, commands = [], operation }: Workspace, id: string): boolean =>
+export const isSandboxOf = ({ sandbox, commands = [], operation }: Workspace, id: string): boolean =>
   sandbox?.sandbox === id ||
   commands.some((command) => command.own_sandbox && command.sandbox === id) ||
   operation?.intent['sandbox'] === id
@@ -81,7 +81,7 @@ export type BoxInside = Pick<BoxFacts, 'sandbox' | 'isolation' | 'mount' | 'agen
  * The sandbox that a caller is in. Their commands run there and nowhere else: another one of the same workspace may have
  * more of a network, or memory of its own.
  */
-export function boxAround(workspace: Workspace, within: string): BoxInside {
+export function sandboxOfCaller(workspace: Workspace, within: string): BoxInside {
   const { sandbox, commands = [] } = workspace
   if (sandbox?.sandbox === within) return sandbox
   const command = commands.find((one) => one.own_sandbox && one.sandbox === within)

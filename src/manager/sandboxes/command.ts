@@ -3,7 +3,7 @@ import { AwError } from '../../domain/errors.ts'
 import { parsePath, quotePath } from '../../domain/paths.ts'
 import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { Limits } from '../../domain/sandbox/spec.ts'
-import { surroundings } from '../../domain/sandbox/variables.ts'
+import { workspaceVariables } from '../../domain/sandbox/variables.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { Sandbox } from '../../ports/sandbox-driver.ts'
 import type { Variable } from '../../ports/variables.ts'
@@ -11,10 +11,10 @@ import { agentVariables } from '../agents/equipment.ts'
 import { withoutZero } from './plan.ts'
 import type { BoxInside } from './bridge.ts'
 import type { Core, Request } from '../core.ts'
-import type { Begun } from './exec-one.ts'
+import type { StartedCommand } from './exec-one.ts'
 import { portBlocks } from '../workspaces/slots.ts'
 
-type CommandWish = Pick<
+type CommandOptions = Pick<
   Inputs['exec'],
   'argv' | 'cwd' | 'env' | 'timeout_ms' | 'output_mb' | 'open_files' | 'file_size_mb' | 'columns' | 'rows'
 >
@@ -22,17 +22,17 @@ type CommandWish = Pick<
 /** A command as the sandbox is to run it: what the workspace gives to all of them, and its own. */
 export async function commandOf(
   core: Core,
-  input: CommandWish,
+  input: CommandOptions,
   request: Request,
-  begun: Pick<Begun, 'workspace' | 'variables' | 'box'>,
+  started: Pick<StartedCommand, 'workspace' | 'variables' | 'box'>,
   box: Sandbox,
 ) {
-  const { workspace, variables, box: facts } = begun
+  const { workspace, variables, box: facts } = started
   return {
     argv: input.argv,
     cwd: directoryOf(workspace, facts, input.cwd),
     env: {
-      ...surroundings(workspace, workspace.slot, portBlocks(core)),
+      ...workspaceVariables(workspace, workspace.slot, portBlocks(core)),
       ...(await agentVariables(core, facts, box)),
       ...(await givenVariables(variables, box)),
       ...input.env,
@@ -57,7 +57,7 @@ async function givenVariables(
 }
 
 /** Of a sandbox of its own the limits are those of the sandbox; in one that runs, a command may have narrower ones. */
-function limitsOf({ config: { settings } }: Core, input: CommandWish): Limits {
+function limitsOf({ config: { settings } }: Core, input: CommandOptions): Limits {
   const wanted = {
     wall_ms: input.timeout_ms ?? settings['sandbox.timeout_ms'],
     output_mb: input.output_mb ?? settings['sandbox.output_mb'],

@@ -5,7 +5,7 @@ import { nameOf, type OpenCommand, type Workspace } from '../../domain/workspace
 import type { Sandbox } from '../../ports/sandbox-driver.ts'
 import { revokeBridge } from './bridge.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
-import { append, appendAt, whose } from '../kernel/operations.ts'
+import { append, appendAt, nameFields } from '../kernel/operations.ts'
 
 /** How a command ended, for the log. */
 export interface Ended {
@@ -32,7 +32,7 @@ export async function endCommand(
     if (workspace === undefined || open === undefined) return
     if (open.inside !== undefined) await revokeBridge(core, request, open.sandbox)
     try {
-      const event = newEvent(core, request, 'command_ended', { ...whose(workspace), ...ended })
+      const event = newEvent(core, request, 'command_ended', { ...nameFields(workspace), ...ended })
       await (known === undefined ? append : appendAt)(core, request, workspace, [event])
       return
     } catch (error) {
@@ -65,18 +65,18 @@ async function isOver(core: Core, { owner, sandbox, isolation }: OpenCommand): P
     await using box = await (await core.sandboxes(isolation)).find(sandbox)
     return box === undefined
   } catch (error) {
-    unlessSilent(error)
+    ignoreTimeout(error)
     return false
   }
 }
 
 /** A sandbox that does not answer is there, but cannot be asked for anything: it can only be removed. */
-export function unlessSilent(error: unknown): undefined {
+export function ignoreTimeout(error: unknown): undefined {
   if (toAwError(error).code !== 'timeout') throw error
 }
 
 /** One that was found may have ended before it is asked for anything, as commands come and go. */
-export function unlessGone(error: unknown): undefined {
+export function ignoreGone(error: unknown): undefined {
   if (toAwError(error).code !== 'sandbox_gone') throw error
 }
 
@@ -104,7 +104,7 @@ export async function endOwnBoxes(
 }
 
 async function endOwnBox(core: Core, command: OpenCommand, graceMs: number): Promise<void> {
-  await using box = await (await core.sandboxes(command.isolation)).find(command.sandbox).catch(unlessSilent)
+  await using box = await (await core.sandboxes(command.isolation)).find(command.sandbox).catch(ignoreTimeout)
   await box?.stop({ graceMs })
   await removeOwnBox(core, command)
 }
@@ -122,29 +122,29 @@ export async function liveBoxes(core: Core, workspace: Workspace): Promise<Sandb
 }
 
 /** What runs around a workspace: commands, and what they left running. Undefined if nothing does. */
-export async function whatRuns(core: Core, workspace: Workspace): Promise<string | undefined> {
+export async function describeRunning(core: Core, workspace: Workspace): Promise<string | undefined> {
   if (workspace.run !== undefined) return `run ${workspace.run.number} is ${workspace.run.state} in it`
   const commands = workspace.commands?.length ?? 0
   if (commands > 0) return commands === 1 ? 'a command runs in it' : `${commands} commands run in it`
   if (workspace.sandbox === undefined) return undefined
   await using box = await (await core.sandboxes(workspace.sandbox.isolation)).find(workspace.sandbox.sandbox)
-  const { processes } = (await box?.status().catch(unlessGone)) ?? { processes: 0 }
+  const { processes } = (await box?.status().catch(ignoreGone)) ?? { processes: 0 }
   if (processes === 0) return undefined
   return processes === 1 ? 'a process runs in its sandbox' : `${processes} processes run in its sandbox`
 }
 
 export async function assertNothingRuns(core: Core, workspace: Workspace, hint: string): Promise<void> {
-  const what = await whatRuns(core, workspace)
+  const what = await describeRunning(core, workspace)
   if (what === undefined) return
   throw new AwError('workspace_active', `${nameOf(workspace)} is in use: ${what}`, { hint, data: { id: workspace.id } })
 }
 
-const mostArguments = 8_192
+const maxArguments = 8_192
 
 /** What the log keeps of a command. */
 export function cutArguments(given: readonly string[]): { argv: string[]; argv_cut: boolean } {
   const argv: string[] = []
-  let left = mostArguments
+  let left = maxArguments
   for (const argument of given) {
     if (argument.length > left) break
     argv.push(argument)

@@ -1,20 +1,20 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Exit } from '../../domain/sandbox/spec.ts'
-import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
+import { assertAccess, assertAllowed } from '../../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/state.ts'
 import type { Execution, Plan, Sandbox, SandboxDriver } from '../../ports/sandbox-driver.ts'
 import type { Variable } from '../../ports/variables.ts'
-import { boxGone, driverOf, plannedBox, specOf } from './plan.ts'
-import { boxAround, newBridgeToken, type BoxInside } from './bridge.ts'
+import { boxGone, driverOf, planSandbox, specOf } from './plan.ts'
+import { newBridgeToken, sandboxOfCaller, type BoxInside } from './bridge.ts'
 import { cutArguments, endCommand, isOpen, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from '../core.ts'
-import { keepAfter, keepBefore } from './snapshot-each.ts'
+import { snapshotAfter, snapshotBefore } from './snapshot-each.ts'
 import { commandOf, directoryOf } from './command.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { mendMetadata } from '../kernel/metadata.ts'
+import { repairMetadata } from '../kernel/metadata.ts'
 import { hasHostPaths } from '../kernel/view.ts'
-import { append, checkpointSignal, intended, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, checkpointSignal, intentFlushed, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { closeLostRuns } from '../recovery/boxes.ts'
 import { assertSameWalls } from './same-walls.ts'
 import { assertRoom } from '../space/size-limit.ts'
@@ -49,7 +49,7 @@ export async function* exec(core: Core, input: Input, request: Request): AsyncGe
     ended = { command, exit, snapshot: null, ...(stopped && problemOf(stopped)) }
     const kept = isOver
       ? await stoppedBySize(core, workspace)
-      : await keepAfter(core, request, id, begun).catch(toAwError)
+      : await snapshotAfter(core, request, id, begun).catch(toAwError)
     if (kept instanceof AwError) ended = { ...ended, ...problemOf(kept) }
     else ended = { ...ended, snapshot: kept }
     failure = kept instanceof AwError ? kept : stopped
@@ -86,11 +86,11 @@ async function* runIn(
   core: Core,
   input: Input,
   request: Request,
-  begun: Begun,
+  begun: StartedCommand,
   signal: AbortSignal,
 ): AsyncGenerator<Item, Exit> {
   const { workspace, command, box: facts } = begun
-  await using box = await boxFor(core, request, begun)
+  await using box = await sandboxFor(core, request, begun)
   try {
     const execution = box.exec({ ...(await commandOf(core, input, request, begun, box)), signal })
     const { grades, notes: ofPlan } = box.plan
@@ -120,7 +120,7 @@ interface OwnBox {
   readonly mended: readonly string[]
 }
 
-export interface Begun {
+export interface StartedCommand {
   readonly workspace: Slotted
   readonly command: `cmd_${string}`
   readonly box: BoxInside
@@ -137,10 +137,10 @@ export interface Begun {
 }
 
 /** Everything that can be refused is refused here, before the intent. */
-async function beginCommand(core: Core, input: Input, request: Request, id: Workspace['id']): Promise<Begun> {
+async function beginCommand(core: Core, input: Input, request: Request, id: Workspace['id']): Promise<StartedCommand> {
   return withWorkspace(core, request, id, async (found) => {
     assertAllowed(found, 'exec')
-    assertOperation(found, 'execute')
+    assertAccess(found, 'execute')
     const bySize = await endedBySize(core, found)
     const open = await closeLostRuns(core, request, found)
     // That of a run has ended with it, as it should.
@@ -150,25 +150,25 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
     await assertRoom(core, open)
     const { within } = request
     if (within === undefined) assertSameWalls(open, input)
-    const around = within === undefined ? open.sandbox : boxAround(open, within)
-    const planned = around ?? { sandbox: newId(core, 'box'), ...(await plannedBox(core, open, input)) }
+    const around = within === undefined ? open.sandbox : sandboxOfCaller(open, within)
+    const planned = around ?? { sandbox: newId(core, 'box'), ...(await planSandbox(core, open, input)) }
     const known = await withSlot(core, request, open)
     const variables = await core.variables.read(id)
     const each = (input.snapshot ?? core.config.settings['sandbox.snapshot']) === 'each-exec'
     const first = around === undefined ? await ownBox(core, known, planned as BoxFacts) : undefined
     const command = newId(core, 'cmd')
-    const before = each ? await keepBefore(core, request, known, command) : known
+    const before = each ? await snapshotBefore(core, request, known, command) : known
     const slotted = { ...before, slot: known.slot }
     // A tree that only sandboxes see is made of layers, and of others after a snapshot.
     const isLayered = !hasHostPaths(core)
     const own = first && isLayered && before !== known ? await replanned(core, slotted, first) : first
-    const data = { ...whose(before), ...startedData(core, input, before, { box: planned, command, own }) }
+    const data = { ...nameFields(before), ...startedData(core, input, before, { box: planned, command, own }) }
     // It answers while the log waits for the disk.
-    const meeting = own === undefined ? await meet(core, planned) : undefined
+    const meeting = own === undefined ? await connectToSandbox(core, planned) : undefined
     try {
       const intent = newEvent(core, request, 'command_started', data)
       const after = await append(core, request, before, [intent], { later: true })
-      const noted = intended(core)
+      const noted = intentFlushed(core)
       // Nobody takes one between the plan and the start.
       const starting = own && isLayered ? startOwn(core, request, slotted, own) : undefined
       await starting?.catch(() => undefined)
@@ -184,7 +184,7 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
 async function ownBox(core: Core, workspace: Slotted, facts: BoxFacts): Promise<OwnBox> {
   const driver = await driverOf(core, facts.isolation)
   const plan = await driver.plan(await specOf(core, workspace, facts, true))
-  return { driver, facts, plan, mended: await mendMetadata(core, workspace) }
+  return { driver, facts, plan, mended: await repairMetadata(core, workspace) }
 }
 
 const replanned = async (core: Core, workspace: Slotted, own: OwnBox): Promise<OwnBox> => ({
@@ -210,20 +210,23 @@ function startedData(core: Core, input: Input, workspace: Workspace, { box, comm
     cwd: directoryOf(workspace, box, input.cwd),
     env: Object.keys(input.env ?? {}),
     terminal: input.columns !== undefined,
-    ...(own !== undefined && box.mcp === true ? { inside: insideOf(box) } : {}),
+    ...(own !== undefined && box.mcp === true ? { inside: mountFields(box) } : {}),
   }
 }
 
-const insideOf = ({ mount, agent }: BoxInside) => ({ mount, ...(agent === undefined ? {} : { agent }) })
+const mountFields = ({ mount, agent }: BoxInside) => ({ mount, ...(agent === undefined ? {} : { agent }) })
 
 /** Begins to connect to a sandbox; whoever waits for it later is told what came of it. */
-async function meet(core: Core, { isolation, sandbox }: BoxInside): Promise<NonNullable<Begun['meeting']>> {
+async function connectToSandbox(
+  core: Core,
+  { isolation, sandbox }: BoxInside,
+): Promise<NonNullable<StartedCommand['meeting']>> {
   const found = (await core.sandboxes(isolation)).find(sandbox)
   found.catch(() => undefined)
   return { found }
 }
 
-async function boxFor(core: Core, request: Request, begun: Begun): Promise<Sandbox> {
+async function sandboxFor(core: Core, request: Request, begun: StartedCommand): Promise<Sandbox> {
   const { workspace, own, meeting } = begun
   if (own !== undefined) return ownBoxFor(core, request, begun, own)
   const found = await meeting?.found
@@ -232,7 +235,7 @@ async function boxFor(core: Core, request: Request, begun: Begun): Promise<Sandb
 }
 
 /** One that was ended before it began, as by whoever stops or replaces the workspace, goes no further. */
-async function ownBoxFor(core: Core, request: Request, begun: Begun, own: OwnBox): Promise<Sandbox> {
+async function ownBoxFor(core: Core, request: Request, begun: StartedCommand, own: OwnBox): Promise<Sandbox> {
   const { workspace, command, starting } = begun
   const isWanted = async (): Promise<boolean> => {
     const now = await core.store.get(workspace.id)

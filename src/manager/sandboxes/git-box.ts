@@ -9,7 +9,7 @@ import type { Place } from '../../ports/storage-driver.ts'
 import { driverOf, specOf } from './plan.ts'
 import { endCommand, type Ended } from './commands.ts'
 import { newEvent, newId, type Core, type Request } from '../core.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { closeLostRuns } from '../recovery/boxes.ts'
 import { withSlot } from '../workspaces/slots.ts'
 
@@ -69,7 +69,7 @@ async function begin(core: Core, request: Request, id: WorkspaceId, place: Place
     const command = newId(core, 'cmd')
     const cwd = profileOf(workspace.profile).content
     const data = {
-      ...whose(workspace),
+      ...nameFields(workspace),
       command,
       owner: core.host.owner(),
       sandbox: facts.sandbox,
@@ -129,7 +129,7 @@ const env = {
   ),
 }
 
-const mostAnswer = 4 * 1024 * 1024
+const maxAnswer = 4 * 1024 * 1024
 
 function gitBox(box: Sandbox, cwd: string, { signal }: Request, onExit: (exit: Exit) => void): GitBox {
   async function* streamed(wall_ms: number, args: readonly string[], input?: string): AsyncGenerator<Uint8Array, Exit> {
@@ -151,10 +151,10 @@ function gitBox(box: Sandbox, cwd: string, { signal }: Request, onExit: (exit: E
       for (let step = await output.next(); ; step = await output.next()) {
         if (step.done === true) {
           if (step.value.timed_out) throw unreadable(`did not answer for ${patience.ask / 1000} s`)
-          return step.value.code === 0 && bytes <= mostAnswer ? Buffer.concat(chunks) : undefined
+          return step.value.code === 0 && bytes <= maxAnswer ? Buffer.concat(chunks) : undefined
         }
         bytes += step.value.length
-        if (bytes <= mostAnswer) chunks.push(step.value)
+        if (bytes <= maxAnswer) chunks.push(step.value)
       }
     },
     async *stream(args, input) {

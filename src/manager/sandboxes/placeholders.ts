@@ -4,9 +4,9 @@ import type { ChangeEntry } from '../../domain/trees/diff.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { FileHandle } from '../../ports/files.ts'
 import type { DiffOptions, Place } from '../../ports/storage-driver.ts'
-import { bareChange, type ToldChange } from '../diff/visible-changes.ts'
+import { visibleChange, type VisibleChange } from '../diff/visible-changes.ts'
 import type { Core } from '../core.ts'
-import { excluded, snapshotsOf } from '../snapshots/lookup.ts'
+import { excludedPaths, snapshotsOf } from '../snapshots/lookup.ts'
 import type { KnownTree } from '../kernel/known-tree.ts'
 import { openTree } from '../kernel/trees.ts'
 
@@ -17,7 +17,7 @@ import { openTree } from '../kernel/trees.ts'
  */
 
 /** What sandboxes need in the tree of a workspace as it is now; also those that are just being started or removed. */
-export async function passingNames(core: Core, workspace: Workspace): Promise<string[]> {
+export async function placeholderNames(core: Core, workspace: Workspace): Promise<string[]> {
   const own = (workspace.commands ?? []).filter(({ own_sandbox }) => own_sandbox)
   const all = [...(workspace.sandbox === undefined ? [] : [workspace.sandbox]), ...own]
   const names: string[] = []
@@ -27,15 +27,21 @@ export async function passingNames(core: Core, workspace: Workspace): Promise<st
 }
 
 /** Those that a tree may have; whoever filled one has made it theirs, which only the tree tells. */
-async function passingAt(core: Core, { workspace, place }: KnownTree): Promise<readonly string[]> {
-  if (place.area === 'volumes') return passingNames(core, workspace)
-  return place.area === 'snapshots' && isSnapshotId(place.name) ? passingIn(core, workspace, place.name) : []
+async function placeholdersAt(core: Core, { workspace, place }: KnownTree): Promise<readonly string[]> {
+  if (place.area === 'volumes') return placeholderNames(core, workspace)
+  return place.area === 'snapshots' && isSnapshotId(place.name)
+    ? placeholdersInSnapshot(core, workspace, place.name)
+    : []
 }
 
 /** Of a fork's base those that the workspace has told that took it. */
-async function passingIn(core: Core, workspace: Workspace, snapshot: SnapshotId): Promise<readonly string[]> {
+async function placeholdersInSnapshot(
+  core: Core,
+  workspace: Workspace,
+  snapshot: SnapshotId,
+): Promise<readonly string[]> {
   let { id, source } = workspace
-  for (let step = 0; step < mostForks; step++) {
+  for (let step = 0; step < maxForks; step++) {
     // What a fork began as is another's: then its own history, which may be long, need not be read.
     const isBase = source.kind === 'workspace' && source.snapshot === snapshot
     const found = isBase ? undefined : (await snapshotsOf(core, id)).get(snapshot)
@@ -47,9 +53,9 @@ async function passingIn(core: Core, workspace: Workspace, snapshot: SnapshotId)
   return []
 }
 
-const mostForks = 1000
+const maxForks = 1000
 
-export interface Looking extends Pick<DiffOptions, 'signal' | 'enough' | 'exact' | 'renames'> {
+export interface ChangeOptions extends Pick<DiffOptions, 'signal' | 'enough' | 'exact' | 'renames'> {
   /** Something differs, told or not. */
   readonly onFound?: () => void
 }
@@ -59,15 +65,15 @@ export async function* changesBetween(
   core: Core,
   from: KnownTree,
   to: KnownTree,
-  { onFound, ...looking }: Looking = {},
-): AsyncGenerator<ToldChange> {
-  const exclude = excluded(from.workspace, to.workspace)
+  { onFound, ...looking }: ChangeOptions = {},
+): AsyncGenerator<VisibleChange> {
+  const exclude = excludedPaths(from.workspace, to.workspace)
   const [were, are] = [known(core, from), known(core, to)]
   for await (const change of core.storage.diff(from.place, to.place, { ...looking, exclude })) {
     onFound?.()
     if (change.change === 'added' && isEmpty(change.after) && (await are()).has(change.path)) continue
     if (change.change === 'removed' && isEmpty(change.before) && (await were()).has(change.path)) continue
-    const told = await bareChange(core, from, to, change)
+    const told = await visibleChange(core, from, to, change)
     if (told !== undefined) yield told
   }
 }
@@ -75,7 +81,7 @@ export async function* changesBetween(
 /** Asked for once, and only where there is something that may be one of them. */
 function known(core: Core, tree: KnownTree): () => Promise<ReadonlySet<string>> {
   let found: Promise<ReadonlySet<string>> | undefined
-  return () => (found ??= passingAt(core, tree).then((names) => new Set(names.map(asBytes))))
+  return () => (found ??= placeholdersAt(core, tree).then((names) => new Set(names.map(asBytes))))
 }
 
 const asBytes = (path: string): string => Buffer.from(path).toString('latin1')
@@ -85,13 +91,13 @@ const isEmpty = (entry: ChangeEntry | null): boolean =>
   entry?.kind === 'directory' || (entry?.kind === 'file' && entry.size === 0)
 
 /** Takes them out of a tree that was made from a snapshot, as far as they are still empty. Safe to repeat. */
-export async function withoutPassing(
+export async function removePlaceholders(
   core: Core,
   made: Place,
   from: KnownTree,
   at: (path: string) => string | undefined = (path) => path,
 ): Promise<void> {
-  const names = (await passingAt(core, from)).flatMap((path) => at(path) ?? [])
+  const names = (await placeholdersAt(core, from)).flatMap((path) => at(path) ?? [])
   if (names.length === 0) return
   using tree = await openTree(core, made)
   for (const path of names) if (isEmptyAt(tree, path)) tree.remove(path, { missing: 'ignore' })

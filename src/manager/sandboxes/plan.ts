@@ -5,12 +5,12 @@ import { fixes } from '../../domain/sandbox/fixes.ts'
 import { parseRules } from '../../domain/network/rules.ts'
 import { profileOf } from '../../domain/workspace/profiles.ts'
 import { limitNames, type Isolation, type Limits, type Network } from '../../domain/sandbox/spec.ts'
-import { mountWish, nextMount, type Mounted } from '../../domain/sandbox/mount.ts'
+import { mountSetting, nextMount, type MountedWorkspace } from '../../domain/sandbox/mount.ts'
 import { nameOf, type BoxFacts, type SharedMount, type Workspace } from '../../domain/workspace/state.ts'
 import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { toldBeside } from '../workspaces/agent-blocks.ts'
+import { instructionsBesideContent } from '../workspaces/agent-blocks.ts'
 import { agentRules, equipmentOf } from '../agents/equipment.ts'
-import { bridgeEnv, bridgePart, hasBridge } from './bridge.ts'
+import { bridgeEnv, bridgeSpec, hasBridge } from './bridge.ts'
 import type { Core } from '../core.ts'
 import { volumeOf } from '../kernel/places.ts'
 import { sizeWatch } from '../space/size-watch.ts'
@@ -18,7 +18,7 @@ import type { Slotted } from '../workspaces/slots.ts'
 import { sharedAreas, sharedPlace } from '../shared/shared-areas.ts'
 
 /** What a caller may say about a sandbox; the settings say the rest. */
-export interface BoxWish {
+export interface SandboxRequest {
   readonly isolation?: Isolation | undefined
   readonly network?: Network['mode'] | undefined
   readonly allow?: readonly string[] | undefined
@@ -35,33 +35,33 @@ export interface BoxWish {
 type Planned = Omit<BoxFacts, 'sandbox'>
 
 /** What a new sandbox would be, by the caller's wish and the settings. */
-export async function plannedBox(
+export async function planSandbox(
   core: Core,
-  workspace: Mounted & Pick<Workspace, 'task'>,
-  wish: BoxWish,
+  workspace: MountedWorkspace & Pick<Workspace, 'task'>,
+  asked: SandboxRequest,
 ): Promise<Planned> {
   const { settings } = core.config
-  const isolation = wish.isolation ?? settings['sandbox.isolation']
+  const isolation = asked.isolation ?? settings['sandbox.isolation']
   return {
     isolation,
-    network: await networkOf(core, isolation, wish),
-    limits: limitsOf(wish),
-    mount: nextMount(mountWish(core.config), workspace),
-    shared: await sharedMounts(core, workspace, wish.shared ?? []),
-    ...(wish.agent === undefined ? {} : { agent: wish.agent }),
-    ...((await hasBridge(core, wish)) ? { mcp: true } : {}),
+    network: await networkOf(core, isolation, asked),
+    limits: limitsOf(asked),
+    mount: nextMount(mountSetting(core.config), workspace),
+    shared: await sharedMounts(core, workspace, asked.shared ?? []),
+    ...(asked.agent === undefined ? {} : { agent: asked.agent }),
+    ...((await hasBridge(core, asked)) ? { mcp: true } : {}),
   }
 }
 
 export async function networkOf(
   core: Core,
   isolation: Isolation,
-  { network, allow, agent }: BoxWish,
+  { network, allow, agent }: SandboxRequest,
 ): Promise<Network> {
   const { settings } = core.config
   const configured = listOf(settings['sandbox.allow'])
   // Whoever names hosts wants them to be reached, and no others.
-  const mode = network ?? (allow === undefined ? usualNetwork(core, isolation, agent) : 'allowlist')
+  const mode = network ?? (allow === undefined ? defaultNetwork(core, isolation, agent) : 'allowlist')
   if (mode === 'allowlist') {
     const rules = [...new Set([...(allow ?? configured), ...(await agentRules(core, agent, isolation))])]
     parseRules(rules)
@@ -78,7 +78,7 @@ export async function networkOf(
  * Without any walls the network is the host's, unless somebody has asked for another: then that is refused. An agent is
  * of no use without a network: it has the hosts that it needs.
  */
-function usualNetwork(
+function defaultNetwork(
   { config: { settings, origins } }: Core,
   isolation: Isolation,
   agent: string | undefined,
@@ -89,8 +89,8 @@ function usualNetwork(
 }
 
 /** Only what is limited. 0 takes a limit of the settings away. */
-export function limitsOf(wish: Partial<Record<keyof Limits, number | undefined>>): Limits {
-  return Object.fromEntries(limitNames.flatMap((name) => (wish[name] === undefined ? [] : [[name, wish[name]]])))
+export function limitsOf(asked: Partial<Record<keyof Limits, number | undefined>>): Limits {
+  return Object.fromEntries(limitNames.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])))
 }
 
 /** `NAME`, `NAME:ro`, `NAME:/path` or `NAME:/path:ro`. */
@@ -101,10 +101,10 @@ async function sharedMounts(
 ): Promise<SharedMount[]> {
   if (wishes.length === 0) return []
   const { live } = await sharedAreas(core)
-  return wishes.map((wish) => {
-    const parts = /^(?<name>[^:]+)(?::(?<path>\/[^:]*))?(?::(?<mode>ro|rw))?$/.exec(wish)?.groups
+  return wishes.map((asked) => {
+    const parts = /^(?<name>[^:]+)(?::(?<path>\/[^:]*))?(?::(?<mode>ro|rw))?$/.exec(asked)?.groups
     if (parts === undefined)
-      throw new AwError('invalid_input', `${JSON.stringify(wish)} is no way to attach a shared area`, {
+      throw new AwError('invalid_input', `${JSON.stringify(asked)} is no way to attach a shared area`, {
         hint: 'Write NAME, NAME:ro, NAME:/path or NAME:/path:ro',
         data: { field: 'shared' },
       })
@@ -123,7 +123,7 @@ async function sharedMounts(
 export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once = false): Promise<SandboxSpec> {
   const { settings } = core.config
   const areas = box.shared.length === 0 ? undefined : (await sharedAreas(core)).live
-  const instructions = box.agent === undefined ? '' : await toldBeside(core, workspace)
+  const instructions = box.agent === undefined ? '' : await instructionsBesideContent(core, workspace)
   const equipment = await equipmentOf(core, workspace.id, box, { instructions })
   await core.storage.ready(volumeOf(workspace))
   return {
@@ -139,7 +139,7 @@ export async function specOf(core: Core, workspace: Slotted, box: BoxFacts, once
     ],
     networkLog: core.requests.place(workspace.id),
     brokers: equipment.brokers,
-    ...bridgePart(core, box),
+    ...bridgeSpec(core, box),
     size: await sizeWatch(core, workspace),
     env: { ...equipment.env, ...bridgeEnv(box) },
     programs: equipment.programs,
@@ -167,7 +167,7 @@ export function wallsOf(
     mount,
     content,
     ...(isolation === 'namespace'
-      ? { protect: [metadata], protectWithin: heldNames(core, { profile }, ofAgent) }
+      ? { protect: [metadata], protectWithin: readOnlyNames(core, { profile }, ofAgent) }
       : // Nothing can be taken out of a tree without a mount of its own; aw doctor and the docs say so.
         { protect: [] }),
     binds: [],
@@ -194,7 +194,7 @@ export async function assertEnforceable(core: Core, box: BoxWalls, profile: stri
  *
  * @param ofAgent those that its agent's profile has besides; undefined if there is none in it
  */
-export function heldNames(
+export function readOnlyNames(
   core: Core,
   { profile }: Pick<Workspace, 'profile'>,
   ofAgent: readonly string[] | undefined,

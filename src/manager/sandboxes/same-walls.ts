@@ -1,12 +1,12 @@
 import { AwError } from '../../domain/errors.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
-import type { BoxWish } from './plan.ts'
+import type { SandboxRequest } from './plan.ts'
 
 /** What is limited for a sandbox as a whole, and not for each command. */
 const ofTheBox = ['memory_mb', 'cpu_percent', 'processes'] as const
 
 /** A sandbox that runs is what it is: other walls need another one. */
-export function assertSameWalls(workspace: Workspace, input: BoxWish): void {
+export function assertSameWalls(workspace: Workspace, input: SandboxRequest): void {
   const box = workspace.sandbox
   if (box === undefined) return
   const name = nameOf(workspace)

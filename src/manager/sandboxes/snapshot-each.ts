@@ -1,13 +1,13 @@
 import type { CommandId, RunId, SnapshotId, WorkspaceId } from '../../domain/ids.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
-import { afterwards, type Core, type Request } from '../core.ts'
+import { type Core, type Request, uncancellable } from '../core.ts'
 import { differs } from '../diff/differences.ts'
-import type { Begun } from './exec-one.ts'
+import type { StartedCommand } from './exec-one.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 import { keepSnapshot } from '../snapshots/snapshot.ts'
 
 /** The workspace as it is before a command, so that what the command does can be taken back. Needs the lock. */
-export async function keepBefore(
+export async function snapshotBefore(
   core: Core,
   request: Request,
   workspace: Workspace,
@@ -20,15 +20,15 @@ export async function keepBefore(
 }
 
 /** What a command left, if it changed anything: one step of the history, which undo takes back. */
-export async function keepAfter(
+export async function snapshotAfter(
   core: Core,
   request: Request,
   id: WorkspaceId,
-  { command, each }: Begun,
+  { command, each }: StartedCommand,
 ): Promise<SnapshotId | null> {
   if (!each) return null
   // Whoever has stopped listening may want to take it back later.
-  const still = afterwards(request)
+  const still = uncancellable(request)
   return withWorkspace(core, still, id, async (workspace) => {
     const { head } = workspace
     if (head === null || !(await differs(core, workspace, head))) return null

@@ -1,14 +1,23 @@
 import type { Inputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
-import { assertAllowed, assertOperation } from '../../domain/workspace/allow.ts'
+import { assertAccess, assertAllowed } from '../../domain/workspace/allow.ts'
 import { nameOf, type BoxFacts, type Workspace } from '../../domain/workspace/state.ts'
-import { driverOf, plannedBox, specOf } from './plan.ts'
+import { driverOf, planSandbox, specOf } from './plan.ts'
 import { newBridgeToken, revokeBridge } from './bridge.ts'
 import { closeLostBox } from './stop.ts'
-import { afterwards, newEvent, newId, type Core, type OperationRef, type Request } from '../core.ts'
+import { newEvent, newId, uncancellable, type Core, type OperationRef, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { mendMetadata } from '../kernel/metadata.ts'
-import { abandon, append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
+import { repairMetadata } from '../kernel/metadata.ts'
+import {
+  abandon,
+  append,
+  begin,
+  intentOf,
+  isFenced,
+  nameFields,
+  rollBack,
+  withWorkspace,
+} from '../kernel/operations.ts'
 import { assertRoom } from '../space/size-limit.ts'
 import { withSlot } from '../workspaces/slots.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
@@ -20,9 +29,9 @@ export async function start(core: Core, input: Inputs['start'], request: Request
     const workspace = await closeLostBox(core, request, found)
     if (workspace.sandbox !== undefined) throw alreadyStarted(workspace)
     assertAllowed(workspace, 'launch')
-    assertOperation(workspace, 'execute')
+    assertAccess(workspace, 'execute')
     await assertRoom(core, workspace)
-    const planned = await plannedBox(core, workspace, input)
+    const planned = await planSandbox(core, workspace, input)
     return view(core, await launch(core, request, workspace, { sandbox: newId(core, 'box'), ...planned }))
   })
 }
@@ -42,23 +51,23 @@ export async function launch(core: Core, request: Request, found: Workspace, box
   const workspace = await withSlot(core, request, found)
   const driver = await driverOf(core, box.isolation)
   const plan = await driver.plan(await specOf(core, workspace, box))
-  const mended = await mendMetadata(core, workspace)
+  const mended = await repairMetadata(core, workspace)
   const begun = await begin(core, request, workspace, 'sandbox_launch_started', 'launch', {
-    ...whose(workspace),
+    ...nameFields(workspace),
     ...box,
   })
   try {
     const bridgeToken = await newBridgeToken(core, request, workspace, box)
     await using started = await driver.start(box.sandbox, plan, { signal: request.signal, bridgeToken })
     const walls = { grades: plan.grades, notes: [...plan.notes, ...mended] }
-    const data = { ...whose(workspace), sandbox: box.sandbox, supervisor: started.owner, ...walls }
+    const data = { ...nameFields(workspace), sandbox: box.sandbox, supervisor: started.owner, ...walls }
     const event = newEvent(core, request, 'sandbox_launched', data, begun.operation)
     return await append(core, request, begun.workspace, [event])
   } catch (error) {
     if (isFenced(error)) throw error
-    await giveUp(core, request, begun, 'launch', error, async () => {
+    await rollBack(core, request, begun, 'launch', error, async () => {
       await driver.remove(box.sandbox)
-      if (box.mcp === true) await revokeBridge(core, afterwards(request), box.sandbox)
+      if (box.mcp === true) await revokeBridge(core, uncancellable(request), box.sandbox)
     })
     throw error
   }

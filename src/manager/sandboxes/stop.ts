@@ -3,10 +3,10 @@ import { assertAllowed } from '../../domain/workspace/allow.ts'
 import type { CancelReason, StopReason } from '../../domain/workspace/events.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import { revokeBridge } from './bridge.ts'
-import { endOwnBoxes, unlessSilent } from './commands.ts'
+import { endOwnBoxes, ignoreTimeout } from './commands.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, begin, intentOf, isFenced, nameFields, rollBack, withWorkspace } from '../kernel/operations.ts'
 import { closeRun } from '../runs/end.ts'
 import { endedBySize } from '../space/size-watch.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
@@ -32,19 +32,19 @@ export async function stopBox(
 ): Promise<Workspace> {
   const box = workspace.sandbox
   if (box === undefined) return workspace
-  const begun = await begin(core, request, workspace, 'sandbox_stop_started', 'stop', {
-    ...whose(workspace),
+  const started = await begin(core, request, workspace, 'sandbox_stop_started', 'stop', {
+    ...nameFields(workspace),
     sandbox: box.sandbox,
     why,
   })
   try {
     const driver = await core.sandboxes(box.isolation)
-    await using found = await driver.find(box.sandbox).catch(unlessSilent)
+    await using found = await driver.find(box.sandbox).catch(ignoreTimeout)
     await found?.stop({ graceMs })
-    return await finishStop(core, request, begun.workspace, begun.operation)
+    return await finishStop(core, request, started.workspace, started.operation)
   } catch (error) {
     if (isFenced(error)) throw error
-    await giveUp(core, request, begun, 'stop', error)
+    await rollBack(core, request, started, 'stop', error)
     throw error
   }
 }
@@ -59,7 +59,7 @@ export async function finishStop(
   const { sandbox, why } = intentOf(workspace, 'stop')
   if (workspace.sandbox !== undefined) await (await core.sandboxes(workspace.sandbox.isolation)).remove(sandbox)
   if (workspace.sandbox?.mcp === true) await revokeBridge(core, request, sandbox)
-  const event = newEvent(core, request, 'sandbox_stopped', { ...whose(workspace), sandbox, why }, operation)
+  const event = newEvent(core, request, 'sandbox_stopped', { ...nameFields(workspace), sandbox, why }, operation)
   return append(core, request, workspace, [event])
 }
 
@@ -71,7 +71,7 @@ export async function closeLostBox(core: Core, request: Request, workspace: Work
   if (why === 'size_limit') await core.sizes.remove(workspace.id)
   await (await core.sandboxes(box.isolation)).remove(box.sandbox)
   if (box.mcp === true) await revokeBridge(core, request, box.sandbox)
-  const data = { ...whose(workspace), sandbox: box.sandbox, why }
+  const data = { ...nameFields(workspace), sandbox: box.sandbox, why }
   return append(core, request, workspace, [newEvent(core, request, 'sandbox_stopped', data)])
 }
 

@@ -5,7 +5,7 @@ import { assertAllowed } from '../../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { resolveSnapshot } from './lookup.ts'
 
 export async function branch(core: Core, input: Inputs['branch'], request: Request): Promise<Outputs['branch']> {
@@ -22,7 +22,7 @@ export async function branch(core: Core, input: Inputs['branch'], request: Reque
     assertAllowed(workspace, 'snapshot')
     if (input.remove === true) assertRemovable(workspace, name)
     const at = input.at === undefined ? workspace.head : await resolveSnapshot(core, workspace, input.at)
-    const data = { ...whose(workspace), branch: name, snapshot: at, removed: input.remove === true }
+    const data = { ...nameFields(workspace), branch: name, snapshot: at, removed: input.remove === true }
     const known = Object.hasOwn(workspace.branches, name)
     // Asking for a branch that is there already changes nothing, unless it is to begin elsewhere.
     if (known && input.remove !== true && input.at === undefined) return branches(workspace)

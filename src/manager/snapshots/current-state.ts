@@ -2,13 +2,13 @@ import type { SnapshotId } from '../../domain/ids.ts'
 import type { SnapshotFacts } from '../../domain/workspace/events.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
-import { afterwards, type Core, type Request } from '../core.ts'
+import { type Core, type Request, uncancellable } from '../core.ts'
 import { differs } from '../diff/differences.ts'
-import { leftOutIn, leftOutOf, wouldLeaveOut } from './omissions.ts'
+import { omissionsIn, omissionsOf, omissionsOfTree } from './omissions.ts'
 import { withWorkspace } from '../kernel/operations.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 import { removeSnapshots } from './snapshot-remove.ts'
-import type { Side } from '../diff/operands.ts'
+import type { Operand } from '../diff/operands.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { forksOf, snapshotsOf } from './lookup.ts'
 
@@ -28,7 +28,7 @@ interface State {
 }
 
 /** A workspace as it is now, frozen: its head, if it still is that, else a new snapshot. Needs its lock. */
-export async function presentState(
+export async function freezeCurrentState(
   core: Core,
   request: Request,
   workspace: Workspace,
@@ -38,18 +38,18 @@ export async function presentState(
   const isHead = head !== null && !(await differs(core, workspace, head, volumeOf(workspace), { exact: true }))
   // What it does not hold may have come after it: no difference shows that.
   if (isHead)
-    return { workspace, snapshot: head, isNew: false, left_out: await wouldLeaveOut(core, volumeOf(workspace)) }
+    return { workspace, snapshot: head, isNew: false, left_out: await omissionsOfTree(core, volumeOf(workspace)) }
   const made = await takeSnapshot(core, request, workspace, { label: null, meta, key: null, reason }, how)
   const { snapshot, meta: kept } = made.snapshot
-  return { workspace: made.workspace, snapshot, isNew: true, left_out: leftOutIn(kept) }
+  return { workspace: made.workspace, snapshot, isNew: true, left_out: omissionsIn(kept) }
 }
 
 /**
  * Nothing came of what a new snapshot was taken for, so it goes again, and the head is where it was. If it cannot, or if
  * anybody else has begun to rely on it, it stays: it does no harm.
  */
-export async function forgetState(core: Core, request: Request, id: Workspace['id'], snapshot: SnapshotId) {
-  const later = afterwards(request)
+export async function discardState(core: Core, request: Request, id: Workspace['id'], snapshot: SnapshotId) {
+  const later = uncancellable(request)
   await withWorkspace(core, later, id, async (workspace) => {
     const { head, branch, branches } = workspace
     const isNamed = (await snapshotsOf(core, id)).get(snapshot)?.label !== null
@@ -70,20 +70,20 @@ interface Frozen {
 export async function withFrozen<T>(
   core: Core,
   request: Request,
-  { place, workspace: found, snapshot: asked }: Side,
+  { place, workspace: found, snapshot: asked }: Operand,
   use: (frozen: Frozen) => Promise<T>,
 ): Promise<T> {
   if (place.area !== 'volumes') {
-    const left = asked === null ? [] : await leftOutOf(core, found, asked)
+    const left = asked === null ? [] : await omissionsOf(core, found, asked)
     return use({ place, name: place.name, left_out: left })
   }
   const { snapshot, isNew, left_out } = await withWorkspace(core, request, found.id, (workspace) =>
-    presentState(core, request, workspace, { reason: 'auto', meta: { for: 'export' } }),
+    freezeCurrentState(core, request, workspace, { reason: 'auto', meta: { for: 'export' } }),
   )
   try {
     return await use({ place: snapshotPlace(snapshot), name: snapshot, left_out })
   } catch (error) {
-    if (isNew) await forgetState(core, request, found.id, snapshot)
+    if (isNew) await discardState(core, request, found.id, snapshot)
     throw error
   }
 }

@@ -2,8 +2,8 @@ import type { Inputs, Outputs } from '../../api/table.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
-import { changesSinceBeginning, isBeyondUs } from '../diff/baseline.ts'
-import { countDifferences } from '../diff/differences.ts'
+import { countChangesSinceBaseline, isBaselineUnavailable } from '../diff/baseline.ts'
+import { countChangesFrom } from '../diff/differences.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { snapshotAt } from './lookup.ts'
 
@@ -15,7 +15,7 @@ export async function describe(core: Core, input: Inputs['describe'], request: R
   const changes =
     workspace.head === null
       ? await changesOfAll(core, request, workspace)
-      : await countDifferences(core, workspace, workspace.head)
+      : await countChangesFrom(core, workspace, workspace.head)
   return {
     workspace: nameOf(workspace),
     head,
@@ -29,9 +29,9 @@ export async function describe(core: Core, input: Inputs['describe'], request: R
 /** Since the beginning; none if nobody knows what that was. */
 async function changesOfAll(core: Core, request: Request, workspace: Workspace): Promise<number> {
   try {
-    return await changesSinceBeginning(core, request, workspace)
+    return await countChangesSinceBaseline(core, request, workspace)
   } catch (error) {
-    if (isBeyondUs(error)) return 0
+    if (isBaselineUnavailable(error)) return 0
     throw error
   }
 }

@@ -4,13 +4,13 @@ import type { SnapshotId, WorkspaceId } from '../../domain/ids.ts'
 import { assertNameFree as assertNotHeld } from '../../domain/log/append-rules.ts'
 import { parseName } from '../../domain/names.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
-import { baseOf, isLost, nameOf, ofRepository, type Source, type Workspace } from '../../domain/workspace/state.ts'
+import { baseOf, isLost, nameOf, repositoryField, type Source, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { readDocuments } from '../kernel/metadata.ts'
 import { withWorkspace } from '../kernel/operations.ts'
-import { leftOutOf, telling } from './omissions.ts'
-import { presentState } from './current-state.ts'
+import { omissionsField, omissionsOf } from './omissions.ts'
+import { freezeCurrentState } from './current-state.ts'
 import { resolveSnapshot, snapshotsOf } from './lookup.ts'
 
 /** What a fork begins as: a snapshot of its origin, and what it takes over from it. */
@@ -40,8 +40,8 @@ export async function forkPoint(
     name: nameOf(origin),
     snapshot,
     at: core.clock.now().toISOString(),
-    ...telling(left_out),
-    ...ofRepository(origin),
+    ...omissionsField(left_out),
+    ...repositoryField(origin),
   }
   return { origin, source, isNew, left_out }
 }
@@ -55,10 +55,10 @@ async function snapshotToFork(
 ): Promise<{ origin: Workspace; snapshot: SnapshotId; isNew: boolean; left_out: readonly string[] }> {
   if (input.at !== undefined) {
     const snapshot = await resolveSnapshot(core, workspace, input.at)
-    return { origin: workspace, snapshot, isNew: false, left_out: await leftOutOf(core, workspace, snapshot) }
+    return { origin: workspace, snapshot, isNew: false, left_out: await omissionsOf(core, workspace, snapshot) }
   }
   const taking = { reason: 'fork' as const, consistent: input.consistent, limited: true }
-  const { workspace: origin, ...state } = await presentState(core, request, workspace, taking)
+  const { workspace: origin, ...state } = await freezeCurrentState(core, request, workspace, taking)
   return { origin, ...state }
 }
 

@@ -9,8 +9,8 @@ import { checkpointSignal } from '../kernel/operations.ts'
 import { view } from '../kernel/view.ts'
 import { createFrom } from '../workspaces/create.ts'
 import { assertNameFree, type ForkPoint, forkPoint, forkSettings } from './fork-point.ts'
-import { telling } from './omissions.ts'
-import { forgetState } from './current-state.ts'
+import { omissionsField } from './omissions.ts'
+import { discardState } from './current-state.ts'
 
 type Forks = Outputs['fork']
 
@@ -29,9 +29,9 @@ export async function fork(core: Core, input: Inputs['fork'], request: Request):
   const forks: Forks['forks'][number][] = []
   try {
     await forkAll(core, input, origin, source, given, request, forks)
-    return { source: nameOf(origin), snapshot, ...telling(left_out), forks }
+    return { source: nameOf(origin), snapshot, ...omissionsField(left_out), forks }
   } finally {
-    if (isNew && !forks.some(({ ok }) => ok)) await forgetState(core, request, id, snapshot)
+    if (isNew && !forks.some(({ ok }) => ok)) await discardState(core, request, id, snapshot)
   }
 }
 

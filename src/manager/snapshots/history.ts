@@ -29,13 +29,13 @@ export async function history(core: Core, input: Inputs['history']): Promise<Out
       snapshot,
     })
   }
-  const shown = [...commands.values()].slice(-(input.limit ?? mostShown))
+  const shown = [...commands.values()].slice(-(input.limit ?? maxShown))
   return Promise.all(
     shown.map(async (one) => ({ ...one, files_changed: await changedBy(core, workspace, snapshots, one) })),
   )
 }
 
-const mostShown = 1000
+const maxShown = 1000
 
 /** Not every driver tells when it freezes a tree; then the snapshot is compared with the one before it. */
 async function changedBy(

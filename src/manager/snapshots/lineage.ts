@@ -2,7 +2,7 @@ import { baseOf, nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 
-export const shown = async (core: Core, workspace: Workspace): Promise<WorkspaceView> => ({
+export const viewWithLineage = async (core: Core, workspace: Workspace): Promise<WorkspaceView> => ({
   ...view(core, workspace),
   ...(await lineage(core, workspace)),
 })

@@ -5,24 +5,24 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import { foldSnapshots, snapshotEventTypes, type Snapshot } from '../../domain/workspace/snapshots.ts'
 import { baseNameOf, baseOf, nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
-import { keptFold } from '../kernel/cached-fold.ts'
+import { cachedFold } from '../kernel/cached-fold.ts'
 import { snapshotView, type SnapshotView } from '../kernel/view.ts'
 
 type Snapshots = ReadonlyMap<SnapshotId, Snapshot>
 
-const folded = keptFold<Snapshots>(snapshotEventTypes, foldSnapshots)
+const folded = cachedFold<Snapshots>(snapshotEventTypes, foldSnapshots)
 
 /** The snapshots of a workspace, oldest first. */
 export const snapshotsOf = ({ store }: Core, id: Workspace['id']): Promise<Snapshots> => folded(store, id)
 
 /** The one that shows what the workspace began as. Any other has all that was done until then: it is no beginning. */
-export async function beforeAll(core: Core, { id }: Workspace): Promise<SnapshotId | undefined> {
+export async function initialSnapshot(core: Core, { id }: Workspace): Promise<SnapshotId | undefined> {
   const [first] = (await snapshotsOf(core, id)).values()
   return first?.beginning === true ? first.snapshot : undefined
 }
 
 /** aw's own directory in a tree is generated from the log: it is no part of what was worked on. */
-export const excluded = (...workspaces: readonly Workspace[]): string[] => [
+export const excludedPaths = (...workspaces: readonly Workspace[]): string[] => [
   ...new Set(workspaces.map(({ profile }) => profileOf(profile).metadata)),
 ]
 
@@ -47,8 +47,8 @@ function resolveAmong(workspace: Workspace, snapshots: ReadonlyMap<SnapshotId, S
   if (isSnapshotId(ref) && (snapshots.has(ref) || ref === base)) return ref
   const labelled = [...snapshots.values()].findLast(({ label }) => label === ref)
   if (labelled !== undefined) return labelled.snapshot
-  const begun = isIdStart(ref) ? [...new Set([...snapshots.keys(), ...(base === null ? [] : [base])])] : []
-  const [only, ...others] = begun.filter((id) => id.startsWith(ref))
+  const started = isIdStart(ref) ? [...new Set([...snapshots.keys(), ...(base === null ? [] : [base])])] : []
+  const [only, ...others] = started.filter((id) => id.startsWith(ref))
   if (only !== undefined && others.length === 0) return only
   throw snapshotNotFound(workspace, ref, [...snapshots.values()])
 }

@@ -7,9 +7,9 @@ import type { Core, Request } from '../core.ts'
 import { shownPath } from '../diff/differences.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
 import { intentOf } from '../kernel/operations.ts'
-import { withoutPassing } from '../sandboxes/placeholders.ts'
+import { removePlaceholders } from '../sandboxes/placeholders.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
-import { excluded } from './lookup.ts'
+import { excludedPaths } from './lookup.ts'
 import { openTree } from '../kernel/trees.ts'
 
 /**
@@ -59,7 +59,7 @@ export async function stagePaths(
   for (const [i, path] of paths.entries()) {
     const one = { path, ...(await copyOut(core, request, workspace, path, `${stageName(workspace)}/${i}`)) }
     const hasPlace = await assertPlace(core, workspace, one)
-    if (!hasPlace && !again) throw nowhere(workspace, path)
+    if (!hasPlace && !again) throw pathInNeither(workspace, path)
     if (hasPlace) staged.push(one)
   }
   await core.storage.sync(volumeOf(workspace))
@@ -76,7 +76,7 @@ export function assertOutsideMetadata(workspace: Workspace, paths: readonly stri
   })
 }
 
-function nowhere({ profile }: Workspace, path: string): AwError {
+function pathInNeither({ profile }: Workspace, path: string): AwError {
   const { content } = profileOf(profile)
   const inside = content !== '.' && !path.startsWith(`${content}/`) ? `; did you mean ${content}/${path}?` : ''
   return new AwError('file_not_found', `Neither the workspace nor the snapshot has ${quotePath(path)}`, {
@@ -161,7 +161,7 @@ async function modesOfParents(
   const missing = await absent(core, workspace, parents)
   if (missing.size === 0) return modes
   const { keep, snapshot } = intentOf(workspace, 'restore')
-  const looking = { exclude: excluded(workspace), renames: false }
+  const looking = { exclude: excludedPaths(workspace), renames: false }
   for await (const { path, after } of core.storage.diff(snapshotPlace(keep), snapshotPlace(snapshot), looking))
     if (after?.kind === 'directory' && missing.has(shownPath(path))) modes.set(shownPath(path), after.mode)
   return modes
@@ -203,14 +203,14 @@ export async function unstage(core: Core, workspace: Workspace): Promise<void> {
 }
 
 /** What was in the snapshot only because of a sandbox. A mode that is in the way is told, and hinders nobody. */
-export async function removePassing(
+export async function removeRestoredPlaceholders(
   core: Core,
   workspace: Workspace,
 ): Promise<NonNullable<Workspace['problem']> | undefined> {
   const { snapshot, paths } = intentOf(workspace, 'restore')
   const from = { workspace, place: snapshotPlace(snapshot) }
   try {
-    await withoutPassing(core, volumeOf(workspace), from, (path) =>
+    await removePlaceholders(core, volumeOf(workspace), from, (path) =>
       paths === null || paths.some((outer) => `${path}/`.startsWith(`${outer}/`)) ? path : undefined,
     )
     return undefined

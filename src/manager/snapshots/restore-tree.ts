@@ -6,15 +6,15 @@ import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Exchanged, Frozen } from '../../ports/storage-driver.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from '../core.ts'
 import { countChanges, differs } from '../diff/differences.ts'
-import { keepLater } from './late-writes.ts'
+import { keepLateWrites } from './late-writes.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
-import { abandon, append, begin, giveUp, intentOf, isFenced, whose } from '../kernel/operations.ts'
+import { abandon, append, begin, intentOf, isFenced, nameFields, rollBack } from '../kernel/operations.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 import { removeSnapshots } from './snapshot-remove.ts'
-import { asBytes, placePaths, removePassing, stagePaths, unstage } from './restore-paths.ts'
-import { heldTo } from '../space/size-limit.ts'
+import { asBytes, placePaths, removeRestoredPlaceholders, stagePaths, unstage } from './restore-paths.ts'
+import { kernelLimit } from '../space/size-limit.ts'
 import { factsOf } from './snapshot.ts'
-import { excluded } from './lookup.ts'
+import { excludedPaths } from './lookup.ts'
 
 type Restored = Omit<Outputs['restore'], 'ended'>
 
@@ -35,7 +35,7 @@ export async function restoreTo(core: Core, request: Request, workspace: Workspa
     'workspace_restore_started',
     'restore',
     {
-      ...whose(workspace),
+      ...nameFields(workspace),
       workspace_path: workspace.path,
       snapshot,
       keep: newId(core, 'snap'),
@@ -113,7 +113,7 @@ async function exchangeTree(
     // The first error is the one to tell.
     const done = await exchangeAgain(core, request, workspace, error).catch(() => null)
     if (done) return done
-    if (done === undefined) await giveUp(core, request, { workspace, operation }, 'restore', error)
+    if (done === undefined) await rollBack(core, request, { workspace, operation }, 'restore', error)
     throw error
   }
 }
@@ -149,14 +149,14 @@ async function exchangePaths(
   const { keep, since } = intentOf(workspace, 'restore')
   try {
     const frozen = await core.storage.snapshot(volumeOf(workspace), snapshotPlace(keep), {
-      exclude: excluded(workspace),
+      exclude: excludedPaths(workspace),
       since: since === null ? undefined : snapshotPlace(since),
       consistent: true,
       whole: asBytes(paths),
       signal: request.signal,
     })
     const staged = await stagePaths(core, request, workspace, paths)
-    const resumed = await keepLater(core, workspace, paths)
+    const resumed = await keepLateWrites(core, workspace, paths)
     return {
       frozen: { ...frozen, resumed },
       split: staged.flatMap(({ apart }) => apart),
@@ -164,7 +164,7 @@ async function exchangePaths(
     }
   } catch (error) {
     if (!isFenced(error))
-      await giveUp(core, request, { workspace, operation }, 'restore', error, () => unprepare(core, workspace))
+      await rollBack(core, request, { workspace, operation }, 'restore', error, () => unprepare(core, workspace))
     throw error
   }
 }
@@ -184,8 +184,8 @@ async function unprepare(core: Core, workspace: Workspace): Promise<void> {
 function exchange(core: Core, request: Request, workspace: Workspace, { resume = false } = {}) {
   const intent = intentOf(workspace, 'restore')
   return core.storage.restore(volumeOf(workspace), snapshotPlace(intent.snapshot), snapshotPlace(intent.keep), {
-    exclude: excluded(workspace),
-    maxBytes: heldTo(core, workspace),
+    exclude: excludedPaths(workspace),
+    maxBytes: kernelLimit(core, workspace),
     // From here on it is finished, whoever waits for it.
     signal: resume ? undefined : request.signal,
     resume: resume ? snapshotPlace(intent.resume) : undefined,
@@ -225,11 +225,11 @@ async function finishRestore(
 ): Promise<Workspace> {
   const { snapshot, how, branch, paths, generation } = intentOf(workspace, 'restore')
   const isUnfinished = paths === null && failed !== undefined
-  const left = await removePassing(core, workspace)
+  const left = await removeRestoredPlaceholders(core, workspace)
   const metadata = await refreshMetadata(core, workspace)
   const problem = failed === undefined ? (metadata ?? left) : { code: failed.code, message: failed.message }
   const data = {
-    ...whose(workspace),
+    ...nameFields(workspace),
     workspace_path: workspace.path,
     snapshot,
     how,
@@ -279,7 +279,7 @@ async function redoPaths(
   if (!(await core.storage.exists(snapshotPlace(keep)))) return undefined
   let resumed: Frozen | undefined
   const again = async (): Promise<void> => {
-    resumed = await keepLater(core, workspace, paths)
+    resumed = await keepLateWrites(core, workspace, paths)
     await placePaths(core, workspace, await stagePaths(core, request, workspace, paths, { again: true }))
   }
   const tried = await attempt(core, workspace, again)

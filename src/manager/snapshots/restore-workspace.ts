@@ -4,7 +4,7 @@ import type { SnapshotId } from '../../domain/ids.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import { assertUnused, type Risks } from '../kernel/activity.ts'
-import { whatRuns } from '../sandboxes/commands.ts'
+import { describeRunning } from '../sandboxes/commands.ts'
 import type { Core, Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { closeLostRuns } from '../recovery/boxes.ts'
@@ -35,11 +35,11 @@ export async function restoreWorkspace(
     )
     const plan = await planned(current)
     if (!(await core.storage.exists(snapshotPlace(plan.snapshot)))) throw gone(current, plan.snapshot)
-    const running = await whatRuns(core, current)
+    const running = await describeRunning(core, current)
     // A sandbox that runs would go on seeing the tree that is replaced.
     const quiet = await endBoxes(core, request, current, 'restore')
     // A run that has not begun goes on waiting.
-    const ended = running !== undefined && (await whatRuns(core, quiet)) === undefined
+    const ended = running !== undefined && (await describeRunning(core, quiet)) === undefined
     try {
       return { ...(await restoreWhenFree(core, request, quiet, plan, risks)), ended }
     } finally {

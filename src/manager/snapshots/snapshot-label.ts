@@ -2,7 +2,7 @@ import type { Inputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { checkedLabel } from './snapshot.ts'
 import { ownSnapshot, snapshotsOf } from './lookup.ts'
 import { snapshotView, type SnapshotView } from '../kernel/view.ts'
@@ -16,7 +16,7 @@ export async function labelSnapshot(
   const label = labelOf(input)
   return withWorkspace(core, request, id, async (workspace) => {
     const found = ownSnapshot(workspace, await snapshotsOf(core, id), input.snapshot)
-    const data = { ...whose(workspace), snapshot: found.snapshot, label }
+    const data = { ...nameFields(workspace), snapshot: found.snapshot, label }
     const after = await append(core, request, workspace, [newEvent(core, request, 'snapshot_labelled', data)])
     return snapshotView({ ...found, label }, after)
   })

@@ -5,7 +5,7 @@ import type { WorkspaceEventData } from '../../domain/workspace/events.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, begin, intentOf, isFenced, nameFields, rollBack, withWorkspace } from '../kernel/operations.ts'
 import { eraseAll, snapshotPlace } from '../kernel/places.ts'
 import { forksOf, ownSnapshot, snapshotsOf } from './lookup.ts'
 
@@ -51,12 +51,12 @@ export async function removeSnapshots(
     const found = all.get(id)
     return found === undefined ? [] : [{ snapshot: id, parent: found.parent, reason: found.reason }]
   })
-  const data = { ...whose(workspace), snapshots, why }
-  const begun = await begin(core, request, workspace, 'snapshot_remove_started', 'remove_snapshots', data)
+  const data = { ...nameFields(workspace), snapshots, why }
+  const started = await begin(core, request, workspace, 'snapshot_remove_started', 'remove_snapshots', data)
   try {
-    return await finishRemoval(core, request, begun.workspace, begun.operation)
+    return await finishRemoval(core, request, started.workspace, started.operation)
   } catch (error) {
-    if (!isFenced(error)) await giveUp(core, request, begun, 'remove_snapshots', error)
+    if (!isFenced(error)) await rollBack(core, request, started, 'remove_snapshots', error)
     throw error
   }
 }
@@ -73,6 +73,6 @@ export async function finishRemoval(
     core,
     snapshots.map(({ snapshot }) => snapshotPlace(snapshot)),
   )
-  const data = { ...whose(workspace), snapshots, why }
+  const data = { ...nameFields(workspace), snapshots, why }
   return append(core, request, workspace, [newEvent(core, request, 'snapshot_removed', data, operation)])
 }

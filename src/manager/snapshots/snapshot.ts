@@ -8,13 +8,22 @@ import { makeRoom, type Snapshot } from '../../domain/workspace/snapshots.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { toldPaths } from './omissions.ts'
-import { abandon, append, begin, giveUp, intended, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
+import { reportedPaths } from './omissions.ts'
+import {
+  abandon,
+  append,
+  begin,
+  intentFlushed,
+  isFenced,
+  nameFields,
+  rollBack,
+  withWorkspace,
+} from '../kernel/operations.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 import { removeSnapshots } from './snapshot-remove.ts'
 import { assertRoom } from '../space/size-limit.ts'
-import { excluded, forksOf, neededIds, snapshotsOf } from './lookup.ts'
-import { whileStill, type Kept } from './quiesce.ts'
+import { excludedPaths, forksOf, neededIds, snapshotsOf } from './lookup.ts'
+import { whileQuiesced, type QuiescedTree } from './quiesce.ts'
 import { snapshotView } from '../kernel/view.ts'
 
 export async function snapshot(core: Core, input: Inputs['snapshot'], request: Request): Promise<Outputs['snapshot']> {
@@ -54,14 +63,19 @@ export async function keepSnapshot(
   plan: Plan,
   options: { consistent?: boolean | undefined } = {},
 ): Promise<{ workspace: Workspace; snapshot: Snapshot }> {
-  const spare = await spareOnes(core, workspace)
+  const spare = await spareSnapshots(core, workspace)
   const made = await takeSnapshot(core, request, workspace, plan, { ...options, limited: true })
-  const after = spare.length === 0 ? made.workspace : await thinned(core, request, made.workspace, spare)
+  const after = spare.length === 0 ? made.workspace : await removeSpare(core, request, made.workspace, spare)
   return { workspace: after, snapshot: await asKept(core, made.snapshot, spare) }
 }
 
 /** Nothing goes before the new one is in the log. What cannot go now goes with the next: that one is not hindered. */
-const thinned = (core: Core, request: Request, workspace: Workspace, ids: readonly SnapshotId[]): Promise<Workspace> =>
+const removeSpare = (
+  core: Core,
+  request: Request,
+  workspace: Workspace,
+  ids: readonly SnapshotId[],
+): Promise<Workspace> =>
   removeSnapshots(core, request, workspace, ids, 'limit').catch((error: unknown) => {
     if (isFenced(error) || toAwError(error).code === 'internal') throw error
     return workspace
@@ -104,7 +118,7 @@ export const withKey = async (core: Core, workspace: Workspace, key: string): Pr
  * Which automatic snapshots go for a new one. Those that somebody asked for do not: then the caller has to choose. The
  * head may be among them, for the new one takes its place.
  */
-async function spareOnes(core: Core, workspace: Workspace): Promise<SnapshotId[]> {
+async function spareSnapshots(core: Core, workspace: Workspace): Promise<SnapshotId[]> {
   const limit = core.config.settings['snapshots.max']
   if (limit === 0 || workspace.snapshots.counted < limit) return []
   const all = [...(await snapshotsOf(core, workspace.id)).values()]
@@ -159,41 +173,41 @@ export async function takeSnapshot(
     branch: workspace.branch,
     ...plan,
   }
-  const intent = { ...whose(workspace), ...facts }
-  const begun = await begin(core, request, workspace, 'snapshot_started', 'snapshot', intent, { later: true })
+  const intent = { ...nameFields(workspace), ...facts }
+  const started = await begin(core, request, workspace, 'snapshot_started', 'snapshot', intent, { later: true })
   const place = snapshotPlace(facts.snapshot)
   try {
-    const frozen = await whileStill(core, workspace, options.consistent === true, (consistent) =>
+    const frozen = await whileQuiesced(core, workspace, options.consistent === true, (consistent) =>
       core.storage.snapshot(volumeOf(workspace), place, {
-        exclude: excluded(workspace),
+        exclude: excludedPaths(workspace),
         since: workspace.head === null ? undefined : snapshotPlace(workspace.head),
         consistent,
-        after: intended(core),
+        after: intentFlushed(core),
         signal: request.signal,
         onProgress: (done) => request.onProgress?.({ phase: 'keeping', ...done }),
       }),
     )
     if (options.limited === true) await assertRoom(core, workspace)
     const shown = factsOf(facts, frozen)
-    const data = { ...whose(workspace), ...shown }
-    const event = newEvent(core, request, 'snapshot_created', data, begun.operation)
-    const after = await append(core, request, begun.workspace, [event])
+    const data = { ...nameFields(workspace), ...shown }
+    const event = newEvent(core, request, 'snapshot_created', data, started.operation)
+    const after = await append(core, request, started.workspace, [event])
     const about = { workspace: workspace.id, author: request.actor, at: event.at }
     return { workspace: after, snapshot: { ...shown, ...about } }
   } catch (error) {
     if (isFenced(error)) throw error
-    await giveUp(core, request, begun, 'snapshot', error, () => core.storage.erase(place))
+    await rollBack(core, request, started, 'snapshot', error, () => core.storage.erase(place))
     throw error
   }
 }
 
 export const factsOf = (
   plan: Plan & { snapshot: SnapshotId; parent: SnapshotId | null; branch: string },
-  { mechanism, consistency, changed, left_out: left, passing }: Kept,
+  { mechanism, consistency, changed, left_out: left, passing }: QuiescedTree,
 ): SnapshotFacts => ({
   ...plan,
   // What is not in it is told by it as long as it is there.
-  meta: left === undefined ? plan.meta : { ...plan.meta, left_out: toldPaths(left) },
+  meta: left === undefined ? plan.meta : { ...plan.meta, left_out: reportedPaths(left) },
   mechanism,
   consistency,
   files_changed: changed,

@@ -3,7 +3,7 @@ import { baseOf } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { snapshotPlace } from '../kernel/places.ts'
-import { rulerFor, usual, type Ruler } from '../space/measure.ts'
+import { boundedMeasure, defaultBounds, type MeasureTree } from '../space/measure.ts'
 import { snapshotAt, snapshotsOf } from './lookup.ts'
 import { snapshotView, type SnapshotView } from '../kernel/view.ts'
 
@@ -21,7 +21,7 @@ export async function snapshots(
     ...newest.map((one) => snapshotView(one, workspace)),
   ]
   if (input.sizes !== true) return views
-  const ruler = rulerFor(core, request, views.length, usual)
+  const ruler = boundedMeasure(core, request, views.length, defaultBounds)
   const sized: SnapshotView[] = []
   // The newest first: if there are more than can be measured, those are asked for.
   for (const one of views.toReversed()) sized.push({ ...one, ...(await sizesOf(one, ruler)) })
@@ -29,7 +29,10 @@ export async function snapshots(
 }
 
 /** Null of what was not measured whole, or has gone since the list was read. */
-async function sizesOf({ id }: SnapshotView, ruler: Ruler): Promise<Pick<SnapshotView, 'size_bytes' | 'own_bytes'>> {
+async function sizesOf(
+  { id }: SnapshotView,
+  ruler: MeasureTree,
+): Promise<Pick<SnapshotView, 'size_bytes' | 'own_bytes'>> {
   const measured = await ruler(snapshotPlace(id), { own: true }).catch(() => undefined)
   if (measured?.complete !== true) return { size_bytes: null, own_bytes: null }
   return { size_bytes: measured.bytes, own_bytes: measured.own ?? null }

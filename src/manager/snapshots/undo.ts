@@ -1,8 +1,8 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { AwError } from '../../domain/errors.ts'
-import { nameOf, type Replaced, type Workspace } from '../../domain/workspace/state.ts'
+import { nameOf, type ReplacedTree, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
-import { changesSince, differs, isBelow, stepsOf } from '../diff/differences.ts'
+import { changesSince, differs, isBelow, pathChanges } from '../diff/differences.ts'
 import type { Plan } from './restore-tree.ts'
 import { noHead, snapshotsOf } from './lookup.ts'
 import { restoreWorkspace } from './restore-workspace.ts'
@@ -34,10 +34,10 @@ function nothingToUndo(workspace: Workspace): AwError {
 }
 
 /** If only paths were restored, what was done elsewhere since stays. */
-async function takenBack(core: Core, workspace: Workspace, { snapshot, branch, paths }: Replaced): Promise<Plan> {
+async function takenBack(core: Core, workspace: Workspace, { snapshot, branch, paths }: ReplacedTree): Promise<Plan> {
   const whole = { how: 'undo', snapshot, branch, paths: null } as const
   if (paths === null || paths.length === 0) return whole
   for await (const change of changesSince(core, workspace, snapshot))
-    if (stepsOf(change).some(([path]) => !isBelow(path, paths))) return { ...whole, paths: [...paths] }
+    if (pathChanges(change).some(([path]) => !isBelow(path, paths))) return { ...whole, paths: [...paths] }
   return whole
 }

@@ -5,7 +5,7 @@ import type { Core, Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
 import { snapshotPlace } from '../kernel/places.ts'
-import { meansSnapshot, sideOf } from '../diff/operands.ts'
+import { meansSnapshot, operandOf } from '../diff/operands.ts'
 import { snapshotsOf } from './lookup.ts'
 
 /** Reads every snapshot whole. One that cannot be read is a finding, not an error. */
@@ -31,7 +31,7 @@ async function chosen(core: Core, ref: string | undefined) {
   if (ref === undefined) return { workspaces: await core.store.list(), only: null }
   if (!ref.includes('@') && !(await meansSnapshot(core, ref)))
     return { workspaces: [await findWorkspace(core, ref)], only: null }
-  const { workspace, snapshot } = await sideOf(core, ref)
+  const { workspace, snapshot } = await operandOf(core, ref)
   return { workspaces: [workspace], only: snapshot }
 }
 

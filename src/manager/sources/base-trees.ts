@@ -4,13 +4,13 @@ import type { Lock } from '../../ports/host.ts'
 import type { Created, CreateOptions, Place, SnapshotOptions } from '../../ports/storage-driver.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { appendHome } from '../kernel/home-stream.ts'
-import { keptFold } from '../kernel/cached-fold.ts'
+import { cachedFold } from '../kernel/cached-fold.ts'
 
 export const basePlace = (name: string): Place => ({ area: 'bases', name })
 
 type Bases = ReadonlyMap<string, Base>
 
-const folded = keptFold<Bases>(baseEventTypes, foldBases)
+const folded = cachedFold<Bases>(baseEventTypes, foldBases)
 
 /** The bases that the log knows, oldest first. */
 export const basesOf = ({ store }: Core): Promise<Bases> => folded(store, 'home')
@@ -31,7 +31,7 @@ export const isListedBase = async (core: Core, base: string): Promise<boolean> =
 
 /** One at a time makes a state of a thing; who waits then finds it. */
 export async function lockGroup(core: Core, request: Request, group: string): Promise<Lock> {
-  const lock = await core.host.lock(`base-${group}`, { timeoutMs: patienceMs, signal: request.signal })
+  const lock = await core.host.lock(`base-${group}`, { timeoutMs, signal: request.signal })
   if (lock !== undefined) return lock
   throw new AwError('workspace_busy', 'Another process has been fetching the same source for an hour', {
     hint: 'Try again; if that process is stuck, end it',
@@ -39,7 +39,7 @@ export async function lockGroup(core: Core, request: Request, group: string): Pr
   })
 }
 
-const patienceMs = 3_600_000
+const timeoutMs = 3_600_000
 
 /** Freezes a tree as a base. Needs the lock of its group. */
 export async function freezeBase(

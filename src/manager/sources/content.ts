@@ -15,7 +15,7 @@ import {
   usersOf,
 } from './base-trees.ts'
 import type { Core, Request } from '../core.ts'
-import { fill, isOuter, type Outer } from './fill.ts'
+import { type ExternalSource, fill, isExternalSource } from './fill.ts'
 
 export interface Content {
   /** With what became known of it. */
@@ -44,7 +44,7 @@ export type Made = Content & {
 export async function makeContent(
   core: Core,
   request: Request,
-  { source, profile }: Pick<Workspace, 'source' | 'profile'> & { source: Outer },
+  { source, profile }: Pick<Workspace, 'source' | 'profile'> & { source: ExternalSource },
   { whole, filled: place }: Places,
   { access, noted }: { readonly access?: string | undefined; readonly noted?: Promise<void> | undefined },
 ): Promise<Made> {
@@ -55,23 +55,23 @@ export async function makeContent(
     return { source: { ...made.source, base: null }, imported: made.imported, place }
   }
   if (known.base !== undefined) {
-    const content = await asBase(core, known.source, known.base)
-    const begun = await createFromBase(core, request, whole, known.base, { after: noted, later: true })
-    if (begun !== undefined) return { ...content, place: whole, durable: begun.durable }
+    const content = await contentOfBase(core, known.source, known.base)
+    const started = await createFromBase(core, request, whole, known.base, { after: noted, later: true })
+    if (started !== undefined) return { ...content, place: whole, durable: started.durable }
   }
   await noted
   using _ = await lockGroup(core, request, known.group)
   const made =
     known.base === undefined
-      ? await renewed(core, request, known, profile, place).catch((error: unknown) =>
-          asBefore(core, request, known.source, place, error),
+      ? await updateFromLastBase(core, request, known, profile, place).catch((error: unknown) =>
+          fallBackToBase(core, request, known.source, place, error),
         )
-      : await first(core, request, { ...known, base: known.base }, profile, place, access)
+      : await createFirstBase(core, request, { ...known, base: known.base }, profile, place, access)
   return { ...made, place }
 }
 
 /** What was learned when the base was made holds for all that begin as it; what was asked for is each one's own. */
-async function asBase(core: Core, source: Outer, base: string): Promise<Content> {
+async function contentOfBase(core: Core, source: ExternalSource, base: string): Promise<Content> {
   const facts = (await basesOf(core)).get(base)
   const { branch, submodules, lfs, refs, cut, verified } = (facts?.source ?? {}) as Partial<GitSource & ArchiveSource>
   const learned =
@@ -81,7 +81,7 @@ async function asBase(core: Core, source: Outer, base: string): Promise<Content>
 }
 
 interface Known {
-  readonly source: Outer
+  readonly source: ExternalSource
   readonly group: string
   /** The base's name, where the state of a source has one. */
   readonly base?: string
@@ -90,7 +90,13 @@ interface Known {
 }
 
 /** What tells one state of a source from another. */
-async function stateOf(core: Core, request: Request, source: Outer, profile: string, access?: string): Promise<Known> {
+async function stateOf(
+  core: Core,
+  request: Request,
+  source: ExternalSource,
+  profile: string,
+  access?: string,
+): Promise<Known> {
   // Whom a tree belongs to cannot be changed without looking at all of it: another owner, another base.
   const { owner } = core.storage.capabilities
   if (source.kind === 'git') {
@@ -123,7 +129,7 @@ async function resolved(core: Core, request: Request, source: GitSource, access?
   return core.repositories.resolve({ url: access ?? url, ref, all: !shallow, signal: request.signal })
 }
 
-async function first(
+async function createFirstBase(
   core: Core,
   request: Request,
   known: Known & { readonly base: string },
@@ -133,7 +139,7 @@ async function first(
 ): Promise<Content> {
   const { base, group } = known
   // Whoever had the lock before may have made it.
-  if (await createFromBase(core, request, place, base)) return asBase(core, known.source, base)
+  if (await createFromBase(core, request, place, base)) return contentOfBase(core, known.source, base)
   if (await core.storage.exists(basePlace(base))) await eraseBase(core, request, base, 'unfinished')
   const made = await fill(core, request, known, profile, place, access)
   const facts: BaseFacts = { group, profile, source: made.source, imported: made.imported }
@@ -142,7 +148,7 @@ async function first(
 }
 
 /** A folder has changed since, or has not: only what differs from its last base is copied. */
-async function renewed(
+async function updateFromLastBase(
   core: Core,
   request: Request,
   { source, group }: Known,
@@ -166,17 +172,23 @@ async function renewed(
 }
 
 /** A reset of what began as a folder that is gone: the base that it began as is still there. */
-async function asBefore(core: Core, request: Request, source: Outer, place: Place, error: unknown): Promise<Content> {
+async function fallBackToBase(
+  core: Core,
+  request: Request,
+  source: ExternalSource,
+  place: Place,
+  error: unknown,
+): Promise<Content> {
   const { code, data } = toAwError(error)
   if (code !== 'source_failed' || data['gone'] !== true || source.base == null) throw error
   // What was begun there came from the newest base of the folder.
   await core.storage.erase(place)
   if (!(await createFromBase(core, request, place, source.base))) throw error
-  return asBase(core, source, source.base)
+  return contentOfBase(core, source, source.base)
 }
 
 /** The content of a source in a tree that is made for it, without a base. Answers what became known of the source. */
-export async function fillAlone(
+export async function fillWithoutBase(
   core: Core,
   request: Request,
   source: Source,
@@ -184,7 +196,8 @@ export async function fillAlone(
   place: Place,
   access?: string,
 ): Promise<Source> {
-  if (!isOuter(source)) throw new AwError('internal', `Nothing is copied from a source of the kind ${source.kind}`)
+  if (!isExternalSource(source))
+    throw new AwError('internal', `Nothing is copied from a source of the kind ${source.kind}`)
   const known = await stateOf(core, request, source, profile, access)
   return (await fill(core, request, known, profile, place, access)).source
 }

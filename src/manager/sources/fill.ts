@@ -3,16 +3,16 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { ArchiveSource, FolderSource, GitSource, Imported, Source } from '../../domain/workspace/state.ts'
 import type { ImportOptions, ImportReport, Place, StorageDriver } from '../../ports/storage-driver.ts'
 import type { Core, Request } from '../core.ts'
-import { borrowedBy, openTree, sizeBelow, worksOn } from '../kernel/trees.ts'
+import { foreignWorktree, gitAlternates, openTree, sizeBelow } from '../kernel/trees.ts'
 
 /** A source whose content is copied into the tree. */
-export type Outer = FolderSource | GitSource | ArchiveSource
+export type ExternalSource = FolderSource | GitSource | ArchiveSource
 
-export const isOuter = (source: Source): source is Outer =>
+export const isExternalSource = (source: Source): source is ExternalSource =>
   source.kind === 'folder' || source.kind === 'git' || source.kind === 'archive'
 
 interface Filled {
-  readonly source: Outer
+  readonly source: ExternalSource
   readonly imported: Imported | null
   /** How much differs from what the tree was made from; null if nobody counted. */
   readonly changed: number | null
@@ -27,7 +27,7 @@ interface Indexed {
 export async function fill(
   core: Core,
   request: Request,
-  { source, fresh }: { readonly source: Outer; readonly fresh?: boolean | undefined },
+  { source, fresh }: { readonly source: ExternalSource; readonly fresh?: boolean | undefined },
   profileName: string,
   place: Place,
   access?: string,
@@ -52,7 +52,7 @@ export async function fill(
     place,
     { folder: source.path },
     {
-      ...copying(request, profile.content),
+      ...copyOptions(request, profile.content),
       exclude: source.exclude,
       ignored: source.ignored,
       index: index === undefined ? undefined : { name: index, since },
@@ -64,8 +64,8 @@ export async function fill(
       data: { folder: source.path },
     })
   using tree = await openTree(core, place)
-  const borrows = borrowedBy(tree, profile.content)
-  const work_tree = worksOn(tree, profile.content)
+  const borrows = gitAlternates(tree, profile.content)
+  const work_tree = foreignWorktree(tree, profile.content)
   const imported = {
     ...importedOf(report),
     ...(borrows.length > 0 && { borrows }),
@@ -74,7 +74,7 @@ export async function fill(
   return { source, imported, changed: report.changed ?? null }
 }
 
-export const copying = (request: Request, into: string): ImportOptions => ({
+export const copyOptions = (request: Request, into: string): ImportOptions => ({
   into,
   signal: request.signal,
   onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),

@@ -2,7 +2,7 @@ import { baseNameOf, type Imported, type Source, type Workspace } from '../../do
 import type { Place } from '../../ports/storage-driver.ts'
 import { basePlace, basesOf, eraseBase, freezeBase, hasBases, isOwnBase, lockGroup, ownBase } from './base-trees.ts'
 import type { Core, OperationRef, Request } from '../core.ts'
-import { excluded } from '../snapshots/lookup.ts'
+import { excludedPaths } from '../snapshots/lookup.ts'
 
 /**
  * Where no base or snapshot shows what a workspace began as, its tree becomes a base of its own when it is made: `diff`
@@ -10,7 +10,7 @@ import { excluded } from '../snapshots/lookup.ts'
  * contents are looked for when somebody asks for them. It is named after the operation that made the tree, so that
  * whoever takes that over finds it, and goes with the workspace.
  */
-export async function withBeginning<T extends { readonly source: Source; readonly imported: Imported | null }>(
+export async function withOwnBase<T extends { readonly source: Source; readonly imported: Imported | null }>(
   core: Core,
   request: Request,
   workspace: Workspace,
@@ -26,7 +26,7 @@ export async function withBeginning<T extends { readonly source: Source; readonl
   if (!(await basesOf(core)).has(base)) {
     if (await core.storage.exists(basePlace(base))) await eraseBase(core, request, base, 'unfinished')
     const facts = { group: base, profile, source, imported, ...(!hasBases(core) && { listed: true as const }) }
-    await freezeBase(core, request, place, base, facts, { exclude: excluded(workspace) })
+    await freezeBase(core, request, place, base, facts, { exclude: excludedPaths(workspace) })
   }
   return { ...content, source: { ...source, base } }
 }
@@ -38,7 +38,7 @@ const isCopied = (source: Source): source is Copied =>
   ['folder', 'git', 'archive', 'trash', 'orphan'].includes(source.kind)
 
 /** Of a tree that was made anew, and nobody is left who knows from which state of the source. */
-export const madeAnew = (source: Source): Source =>
+export const withoutStaleBase = (source: Source): Source =>
   isCopied(source) && (source.kind === 'folder' || isOwnBase(source.base ?? '')) ? { ...source, base: null } : source
 
 /** What workspaces began as, and what those that are just being made will have begun as. */

@@ -3,11 +3,11 @@ import { AwError } from '../../domain/errors.ts'
 import { parseGitRef } from '../../domain/git/ref.ts'
 import { isCleanGitUrl } from '../../domain/git/url.ts'
 import { profileOf } from '../../domain/workspace/profiles.ts'
-import { filledIn, findTemplate } from '../../domain/sources/templates.ts'
-import { ofRepository, type Source } from '../../domain/workspace/state.ts'
+import { findTemplate, variableValues } from '../../domain/sources/templates.ts'
+import { repositoryField, type Source } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 import { templatesOf } from '../templates/template-tree.ts'
-import { wholeLayout } from './workspace-archive.ts'
+import { workspaceLayout } from './workspace-archive.ts'
 
 type Creation = Pick<
   Inputs['create'],
@@ -16,7 +16,7 @@ type Creation = Pick<
 type From = Exclude<NonNullable<Creation['from']>, 'empty'>
 
 /** How a new workspace begins. */
-export type Start =
+export type StartPoint =
   | {
       readonly source: Source
       /** The url as it was given, with what is needed to get in: it is in no event. */
@@ -28,17 +28,18 @@ export type Start =
   | { readonly fork: string; readonly at?: string | undefined }
 
 /** What a caller asked for, in one of the ways to say it: `from`, or a field of its own for each kind of source. */
-export async function startOf(core: Core, input: Creation): Promise<Start> {
+export async function resolveStart(core: Core, input: Creation): Promise<StartPoint> {
   const from = asked(input)
   const [kind, ...others] = kinds.filter((name) => from[name] !== undefined)
   if (others.length > 0)
     throw wrong(
       `A workspace begins as one thing, not as ${[kind, ...others].map((name) => name && nouns[name]).join(' and ')}`,
     )
-  for (const [field, of] of Object.entries(belonging))
-    if (from[field as keyof From] !== undefined && of !== kind) throw homeless(field, of)
+  for (const [field, of] of Object.entries(sourceOfOption))
+    if (from[field as keyof From] !== undefined && of !== kind) throw optionWithoutSource(field, of)
   // A value that nobody fills in is one that somebody will look for.
-  if (kind !== 'template' && Object.keys(input.variables ?? {}).length > 0) throw homeless('variables', 'template')
+  if (kind !== 'template' && Object.keys(input.variables ?? {}).length > 0)
+    throw optionWithoutSource('variables', 'template')
   if (from.git !== undefined) return gitStart(core, from.git)
   if (from.folder !== undefined) return { source: folderSource(from) }
   if (from.archive !== undefined) return archiveStart(core, from)
@@ -51,7 +52,7 @@ export async function startOf(core: Core, input: Creation): Promise<Start> {
 }
 
 /** Where something came from, as it is now. */
-export function startAgain(source: Source): Start {
+export function startFromSource(source: Source): StartPoint {
   switch (source.kind) {
     case 'workspace':
       return { fork: source.workspace }
@@ -70,7 +71,7 @@ export function startAgain(source: Source): Start {
 
 const kinds = ['git', 'folder', 'archive', 'workspace', 'snapshot', 'template'] as const
 type Kind = (typeof kinds)[number]
-const belonging: Partial<Record<keyof From, Kind>> = {
+const sourceOfOption: Partial<Record<keyof From, Kind>> = {
   exclude: 'folder',
   ignored: 'folder',
   trust: 'archive',
@@ -95,7 +96,7 @@ function asked(input: Creation): From {
     throw wrong('Empty, or from something?')
   if (given.template !== undefined && template !== undefined) throw wrong('The template is given twice', 'template')
   if (repo === undefined) {
-    if (ref !== undefined || full !== undefined) throw homeless(ref === undefined ? 'full' : 'ref', 'git')
+    if (ref !== undefined || full !== undefined) throw optionWithoutSource(ref === undefined ? 'full' : 'ref', 'git')
     return { ...given, ...flags }
   }
   if (given.git !== undefined) throw wrong('The repository is given twice', 'repo')
@@ -103,14 +104,14 @@ function asked(input: Creation): From {
   return { ...given, ...flags, git }
 }
 
-async function templateStart(core: Core, ref: string, variables: Creation['variables'] = {}): Promise<Start> {
+async function templateStart(core: Core, ref: string, variables: Creation['variables'] = {}): Promise<StartPoint> {
   const template = findTemplate(await templatesOf(core), ref)
   const { name, version, base, profile } = template
-  const values = filledIn(template, variables)
-  return { source: { kind: 'template', name, version, variables: values, base, ...ofRepository(template) }, profile }
+  const values = variableValues(template, variables)
+  return { source: { kind: 'template', name, version, variables: values, base, ...repositoryField(template) }, profile }
 }
 
-async function gitStart(core: Core, { url: given, ref, shallow }: NonNullable<From['git']>): Promise<Start> {
+async function gitStart(core: Core, { url: given, ref, shallow }: NonNullable<From['git']>): Promise<StartPoint> {
   const { settings } = core.config
   const wanted = ref ?? (settings['git.default_branch'] || null)
   parseGitRef(wanted)
@@ -121,12 +122,12 @@ async function gitStart(core: Core, { url: given, ref, shallow }: NonNullable<Fr
 }
 
 /** One that aw made holds a whole workspace and knows its layout; any other is content for one. */
-async function archiveStart(core: Core, { archive = '', trust }: From): Promise<Start> {
+async function archiveStart(core: Core, { archive = '', trust }: From): Promise<StartPoint> {
   const path = absolute(archive, 'from.archive')
   const about = await core.archives.about(path)
   const trusted = trust === true && { trusted: true }
   const profile = about?.['profile']
-  if (about?.['layout'] !== wholeLayout || typeof profile !== 'string')
+  if (about?.['layout'] !== workspaceLayout || typeof profile !== 'string')
     return { source: { kind: 'archive', path, ...trusted } }
   const source: Source = { kind: 'archive', path, ...trusted, whole: true, ...repositoryIn(about) }
   return { source, profile: profileOf(profile).name }
@@ -162,7 +163,7 @@ const asFlag: Readonly<Record<Kind, string>> = {
 }
 
 /** Something was said about a kind of source, and the workspace does not begin as one. */
-const homeless = (field: string, of: Kind): AwError =>
+const optionWithoutSource = (field: string, of: Kind): AwError =>
   wrong(
     `${field} ${field === 'variables' ? 'say' : 'says'} something about ${nouns[of]}, and none was given`,
     field,

@@ -1,5 +1,11 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
-import { dueReason, type Plan, type Planned, type RetentionPolicy, trashCutoff } from '../../domain/space/retention.ts'
+import {
+  dueReason,
+  type PlannedReclaim,
+  type ReclaimPlan,
+  type RetentionPolicy,
+  trashCutoff,
+} from '../../domain/space/retention.ts'
 import { bytesAbove } from '../../domain/space/watermarks.ts'
 import type { TrashedTree, Workspace } from '../../domain/workspace/state.ts'
 import { assertTreesUnused } from '../kernel/activity.ts'
@@ -7,10 +13,10 @@ import { archiveTree, needsArchive } from '../trash/archive-tree.ts'
 import { eraseBase, usersOf } from '../sources/base-trees.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { destroyUnderLock } from '../trash/destroy.ts'
-import { holderOf } from './gc-hold-reasons.ts'
+import { workspaceHoldReason } from './gc-hold-reasons.ts'
 import { gcSnapshots } from './gc-snapshots.ts'
-import { type GcThing, type GcThingOf, liveThing, ownerName, templateBases } from './gc-candidates.ts'
-import { append, checkpointSignal, whose, withWorkspace } from '../kernel/operations.ts'
+import { type GcCandidate, type GcCandidateOf, ownerName, templateBases, workspaceCandidate } from './gc-candidates.ts'
+import { append, checkpointSignal, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { usedBases } from '../sources/own-base.ts'
 import { trashOf } from '../kernel/places.ts'
 import { spaceOf } from './pressure.ts'
@@ -20,7 +26,7 @@ import { purgeShared } from '../shared/shared-trash.ts'
 
 /** What went, or could not. */
 export interface Item {
-  readonly thing: GcThing
+  readonly thing: GcCandidate
   readonly action: 'erase' | 'trash'
   readonly reason: string
   readonly bytes: number
@@ -31,28 +37,28 @@ export interface Item {
 export interface Done {
   readonly items: readonly Item[]
   /** What was planned, and was found to be needed when its turn came. */
-  readonly left: readonly { readonly thing: GcThing; readonly why: string }[]
+  readonly left: readonly { readonly thing: GcCandidate; readonly why: string }[]
 }
 
 /** What became of one: gone, with the file that was made of it; or why it stays; or nothing, since it is not there. */
-type Fate = { readonly archive: string | null } | { readonly stays: string } | undefined
+type ReclaimOutcome = { readonly archive: string | null } | { readonly stays: string } | undefined
 
-const gone: Fate = { archive: null }
+const gone: ReclaimOutcome = { archive: null }
 
-type Planning = Planned<GcThing>
+type Planning = PlannedReclaim<GcCandidate>
 
 /** One after the other. When the caller goes, what was begun is brought to its end and the rest stays. */
-export async function carryOut(
+export async function applyPlan(
   core: Core,
   request: Request,
-  { goes }: Plan<GcThing>,
+  { goes }: ReclaimPlan<GcCandidate>,
   policy: RetentionPolicy,
 ): Promise<Done> {
   const done: Doing = { items: [], left: [] }
   const due = goes.filter(({ pressed }) => !pressed)
   const early: readonly string[] = ['leftover', 'base', 'cache', 'damaged', 'tree']
   try {
-    await letAllGo(
+    await reclaimAll(
       core,
       request,
       due.filter(({ thing }) => early.includes(thing.kind)),
@@ -60,15 +66,15 @@ export async function carryOut(
       done,
     )
     // After the trees: with the last of a workspace its snapshots may be spare as well.
-    done.items.push(...(await letSnapshotsGo(core, request, policy)))
-    await letAllGo(
+    done.items.push(...(await reclaimSnapshots(core, request, policy)))
+    await reclaimAll(
       core,
       request,
       due.filter(({ thing }) => !early.includes(thing.kind)),
       policy,
       done,
     )
-    await letAllGo(
+    await reclaimAll(
       core,
       request,
       goes.filter(({ pressed }) => pressed),
@@ -83,7 +89,7 @@ export async function carryOut(
 
 type Doing = { -readonly [K in keyof Done]: Done[K][number][] }
 
-async function letAllGo(
+async function reclaimAll(
   core: Core,
   request: Request,
   planned: readonly Planning[],
@@ -92,13 +98,13 @@ async function letAllGo(
 ): Promise<void> {
   for (const one of planned) {
     checkpointSignal(request)
-    if (one.pressed && (await isRoomy(core, policy))) return
+    if (one.pressed && (await hasEnoughSpace(core, policy))) return
     request.onProgress?.({ phase: `${one.action === 'erase' ? 'erasing' : 'moving'} ${nameOf(one.thing)}` })
-    await letGo(core, request, one, policy, done)
+    await reclaim(core, request, one, policy, done)
   }
 }
 
-async function letSnapshotsGo(core: Core, request: Request, policy: RetentionPolicy): Promise<Item[]> {
+async function reclaimSnapshots(core: Core, request: Request, policy: RetentionPolicy): Promise<Item[]> {
   const went = await gcSnapshots(core, request, trashCutoff(policy), false)
   return went.map(({ snapshot, workspace, reason, bytes, error }) => ({
     thing: { kind: 'snapshot', name: snapshot, since: policy.now, workspace, bytes },
@@ -117,18 +123,24 @@ const stopped = (cause: unknown, done: number, planned: number): AwError =>
     cause,
   })
 
-const nameOf = (thing: GcThing): string => ownerName(thing) ?? thing.name
+const nameOf = (candidate: GcCandidate): string => ownerName(candidate) ?? candidate.name
 
 /** Another process may have made room, or what went gave back more than it seemed. */
-async function isRoomy(core: Core, { marks }: RetentionPolicy): Promise<boolean> {
+async function hasEnoughSpace(core: Core, { marks }: RetentionPolicy): Promise<boolean> {
   return marks === null || bytesAbove(await spaceOf(core), marks.low) <= 0
 }
 
-async function letGo(core: Core, request: Request, one: Planning, policy: RetentionPolicy, done: Doing): Promise<void> {
+async function reclaim(
+  core: Core,
+  request: Request,
+  one: Planning,
+  policy: RetentionPolicy,
+  done: Doing,
+): Promise<void> {
   const { thing, action, why: reason, bytes } = one
   const item = { thing, action, reason, bytes, archive: null, error: null }
   try {
-    const fate = await fateOf(core, request, one, policy)
+    const fate = await reclaimOne(core, request, one, policy)
     if (fate === undefined) return
     if ('stays' in fate) done.left.push({ thing, why: fate.stays })
     else done.items.push({ ...item, archive: fate.archive })
@@ -140,7 +152,12 @@ async function letGo(core: Core, request: Request, one: Planning, policy: Retent
   }
 }
 
-async function fateOf(core: Core, request: Request, one: Planning, policy: RetentionPolicy): Promise<Fate> {
+async function reclaimOne(
+  core: Core,
+  request: Request,
+  one: Planning,
+  policy: RetentionPolicy,
+): Promise<ReclaimOutcome> {
   const { thing } = one
   switch (thing.kind) {
     case 'leftover': {
@@ -148,25 +165,29 @@ async function fateOf(core: Core, request: Request, one: Planning, policy: Reten
       return names.includes(thing.name) ? gone : undefined
     }
     case 'base':
-      return letBaseGo(core, request, thing)
+      return reclaimBase(core, request, thing)
     case 'cache':
-      return letCacheGo(core, thing)
+      return reclaimCache(core, thing)
     case 'damaged':
       await core.storage.damaged?.erase(thing.name)
       return gone
     case 'tree':
-      return letTreeGo(core, request, thing)
+      return reclaimTree(core, request, thing)
     case 'archive':
-      return letArchiveGo(core, request, thing)
+      return reclaimArchive(core, request, thing)
     case 'workspace':
-      return letWorkspaceGo(core, request, { ...one, thing }, policy)
+      return reclaimWorkspace(core, request, { ...one, thing }, policy)
     default:
       // Snapshots go by workspace, all at once.
       return undefined
   }
 }
 
-async function letBaseGo(core: Core, request: Request, { name, base }: GcThingOf<'base'>): Promise<Fate> {
+async function reclaimBase(
+  core: Core,
+  request: Request,
+  { name, base }: GcCandidateOf<'base'>,
+): Promise<ReclaimOutcome> {
   using lock = await core.host.lock(`base-${base.group}`, { timeoutMs: 0, signal: request.signal })
   if (lock === undefined) return { stays: 'it is being used right now' }
   const users = await usersOf(core, name)
@@ -177,7 +198,7 @@ async function letBaseGo(core: Core, request: Request, { name, base }: GcThingOf
   return gone
 }
 
-async function letCacheGo(core: Core, { name, since }: GcThingOf<'cache'>): Promise<Fate> {
+async function reclaimCache(core: Core, { name, since }: GcCandidateOf<'cache'>): Promise<ReclaimOutcome> {
   const now = (await core.repositories.list()).find((cache) => cache.name === name)
   if (now === undefined) return undefined
   if (now.used_at > since) return { stays: 'it was used a moment ago' }
@@ -186,12 +207,12 @@ async function letCacheGo(core: Core, { name, since }: GcThingOf<'cache'>): Prom
 }
 
 /** What was undeleted or erased since is left alone: only what is still there under the lock goes. */
-async function letTreeGo(
+async function reclaimTree(
   core: Core,
   request: Request,
-  { name: tree, since, workspace: owner }: GcThingOf<'tree'>,
-): Promise<Fate> {
-  if (owner === null) return letSharedGo(core, request, tree)
+  { name: tree, since, workspace: owner }: GcCandidateOf<'tree'>,
+): Promise<ReclaimOutcome> {
+  if (owner === null) return reclaimShared(core, request, tree)
   return withWorkspace(core, request, owner.id, async (found) => {
     // A tree that was brought back and destroyed again since has the same name, and all its time before it.
     const entry = found.trash.find((one) => one.tree === tree && one.at === since)
@@ -206,47 +227,47 @@ async function letTreeGo(
 const archiveOf = ({ archives = [] }: Workspace, { tree, at }: TrashedTree): string | null =>
   archives.findLast((made) => made.tree === tree && made.at >= at)?.path ?? null
 
-async function letSharedGo(core: Core, request: Request, tree: string): Promise<Fate> {
+async function reclaimShared(core: Core, request: Request, tree: string): Promise<ReclaimOutcome> {
   const users = await core.host.users(core.storage.attachment(trashOf(tree)).path, { mounted: true })
   if (users.length > 0) return { stays: `${users[0]?.command} (${users[0]?.pid}) still works in it` }
   await purgeShared(core, request, tree)
   return gone
 }
 
-const leftAlone = {
+const keepReasons = {
   changed: 'it is not the file that aw wrote any more',
   unreachable: 'its directory is not there now',
 } as const
 
-async function letArchiveGo(
+async function reclaimArchive(
   core: Core,
   request: Request,
-  { name: path, workspace: owner, bytes, digest }: GcThingOf<'archive'>,
-): Promise<Fate> {
+  { name: path, workspace: owner, bytes, digest }: GcCandidateOf<'archive'>,
+): Promise<ReclaimOutcome> {
   if (owner === null) return undefined
   return withWorkspace(core, request, owner.id, async (workspace) => {
     if (!(workspace.archives ?? []).some((made) => made.path === path)) return undefined
-    const outcome = await core.shelf.remove(path, { bytes, digest })
-    if (outcome === 'changed' || outcome === 'unreachable') return { stays: leftAlone[outcome] }
+    const outcome = await core.archiveStore.remove(path, { bytes, digest })
+    if (outcome === 'changed' || outcome === 'unreachable') return { stays: keepReasons[outcome] }
     await append(core, request, workspace, [
-      newEvent(core, request, 'workspace_archive_removed', { ...whose(workspace), path }),
+      newEvent(core, request, 'workspace_archive_removed', { ...nameFields(workspace), path }),
     ])
     return outcome === 'removed' ? gone : undefined
   })
 }
 
 /** Only to the trash. What was used since, or is wanted by somebody now, stays. */
-async function letWorkspaceGo(
+async function reclaimWorkspace(
   core: Core,
   request: Request,
-  { thing: planned, pressed }: Planning & { readonly thing: GcThingOf<'workspace'> },
+  { thing: planned, pressed }: Planning & { readonly thing: GcCandidateOf<'workspace'> },
   policy: RetentionPolicy,
-): Promise<Fate> {
+): Promise<ReclaimOutcome> {
   return withWorkspace(core, request, planned.workspace.id, async (workspace) => {
-    const now = await liveThing(core, workspace)
+    const now = await workspaceCandidate(core, workspace)
     const isStill = pressed ? now.since === planned.since : dueReason(now, policy) !== undefined
     if (!isStill) return { stays: 'it was used a moment ago' }
-    const holder = await holderOf(core, workspace)
+    const holder = await workspaceHoldReason(core, workspace)
     if (holder !== undefined) return { stays: holder }
     await destroyUnderLock(core, { id: workspace.id, reason: 'retention' }, workspace, request)
     return gone

@@ -1,6 +1,6 @@
 import type { Base } from '../../domain/sources/bases.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
-import type { Thing } from '../../domain/space/retention.ts'
+import type { Reclaimable } from '../../domain/space/retention.ts'
 import { baseNameOf, isLive, nameOf, type TrashedTree, type Workspace } from '../../domain/workspace/state.ts'
 import type { Place, Usage } from '../../ports/storage-driver.ts'
 import { basePlace, basesOf } from '../sources/base-trees.ts'
@@ -9,12 +9,12 @@ import { gcSnapshots } from './gc-snapshots.ts'
 import { usedBases } from '../sources/own-base.ts'
 import { erasingOf, trashOf, volumeOf } from '../kernel/places.ts'
 import { leftoversOf } from '../recovery/reconcile.ts'
-import { beganAs } from './size-limit.ts'
+import { baselinePlace } from './size-limit.ts'
 import { trashedShared } from '../shared/shared-trash.ts'
 import { templatesOf } from '../templates/template-tree.ts'
 
 /** A thing that takes space, with what is needed to let it go. */
-export type GcThing = Thing & { readonly workspace: Workspace | null } & (
+export type GcCandidate = Reclaimable & { readonly workspace: Workspace | null } & (
     | { readonly kind: 'leftover'; readonly place: Place }
     | { readonly kind: 'base'; readonly base: Base }
     | { readonly kind: 'cache'; readonly bytes: number }
@@ -25,10 +25,10 @@ export type GcThing = Thing & { readonly workspace: Workspace | null } & (
     | { readonly kind: 'workspace'; readonly workspace: Workspace }
   )
 
-export type GcThingOf<K extends GcThing['kind']> = Extract<GcThing, { kind: K }>
+export type GcCandidateOf<K extends GcCandidate['kind']> = Extract<GcCandidate, { kind: K }>
 
 /** Everything that gc decides about, as log and disk tell it now. */
-export async function gcThings(core: Core, request: Request, cutoff: string): Promise<GcThing[]> {
+export async function gcCandidates(core: Core, request: Request, cutoff: string): Promise<GcCandidate[]> {
   // The disk first: what the log does not know afterwards is nobody's.
   const onDisk = await core.storage.list()
   const leftovers = await leftoversOf(core, onDisk)
@@ -38,17 +38,17 @@ export async function gcThings(core: Core, request: Request, cutoff: string): Pr
     ...(await bases(core, workspaces)),
     ...(await caches(core)),
     ...(await damagedContents(core)),
-    ...workspaces.flatMap((workspace) => workspace.trash.map((entry) => treeThing(workspace, entry))),
+    ...workspaces.flatMap((workspace) => workspace.trash.map((entry) => treeCandidate(workspace, entry))),
     ...(await sharedTrees(core)),
     ...(await spareSnapshots(core, request, cutoff)),
     ...workspaces.flatMap(archivesOf),
-    ...(await Promise.all(workspaces.filter(({ state }) => isLive(state)).map((one) => liveThing(core, one)))),
+    ...(await Promise.all(workspaces.filter(({ state }) => isLive(state)).map((one) => workspaceCandidate(core, one)))),
   ]
 }
 
 const always = new Date(0).toISOString()
 
-const leftover = (place: Place): GcThing => ({
+const leftover = (place: Place): GcCandidate => ({
   kind: 'leftover',
   name: place.name,
   since: always,
@@ -57,11 +57,11 @@ const leftover = (place: Place): GcThing => ({
   place,
 })
 
-async function bases(core: Core, workspaces: readonly Workspace[]): Promise<GcThing[]> {
+async function bases(core: Core, workspaces: readonly Workspace[]): Promise<GcCandidate[]> {
   const found = [...(await basesOf(core)).values()]
   const templates = await templateBases(core)
   const used = usedBases(workspaces)
-  return found.flatMap((base): GcThing[] => {
+  return found.flatMap((base): GcCandidate[] => {
     if (templates.has(base.base) || used.has(base.base)) return []
     const users = workspaces.filter((workspace) => baseNameOf(workspace) === base.base)
     const since = users.map(({ updated_at }) => updated_at).reduce(latest, base.created_at)
@@ -76,13 +76,13 @@ export async function templateBases(core: Core): Promise<Set<string>> {
 
 const latest = (one: string, other: string): string => (one > other ? one : other)
 
-async function caches(core: Core): Promise<GcThing[]> {
+async function caches(core: Core): Promise<GcCandidate[]> {
   const found = await core.repositories.list()
   return found.map(({ name, bytes, used_at: since }) => ({ kind: 'cache', name, since, workspace: null, bytes }))
 }
 
 /** The bytes that a snapshot should have had and has not: they are of use only to who wants to know what befell them. */
-async function damagedContents({ storage }: Core): Promise<GcThing[]> {
+async function damagedContents({ storage }: Core): Promise<GcCandidate[]> {
   const found = (await storage.damaged?.list()) ?? []
   return found.map(({ name, bytes, at }) => ({
     kind: 'damaged',
@@ -103,7 +103,7 @@ const origins: Readonly<Record<TrashedTree['reason'], string>> = {
   found: 'found on disk',
 }
 
-const treeThing = (workspace: Workspace, { tree, at, reason }: TrashedTree): GcThing => ({
+const treeCandidate = (workspace: Workspace, { tree, at, reason }: TrashedTree): GcCandidate => ({
   kind: 'tree',
   name: tree,
   since: at,
@@ -111,7 +111,7 @@ const treeThing = (workspace: Workspace, { tree, at, reason }: TrashedTree): GcT
   workspace,
 })
 
-async function sharedTrees(core: Core): Promise<GcThing[]> {
+async function sharedTrees(core: Core): Promise<GcCandidate[]> {
   const found = await trashedShared(core)
   return found.map(({ trash: name, at: since, name: area }) => ({
     kind: 'tree',
@@ -122,7 +122,7 @@ async function sharedTrees(core: Core): Promise<GcThing[]> {
   }))
 }
 
-async function spareSnapshots(core: Core, request: Request, cutoff: string): Promise<GcThing[]> {
+async function spareSnapshots(core: Core, request: Request, cutoff: string): Promise<GcCandidate[]> {
   const found = await gcSnapshots(core, request, cutoff, true)
   return found.map(({ snapshot, workspace, reason, bytes }) => ({
     kind: 'snapshot',
@@ -134,7 +134,7 @@ async function spareSnapshots(core: Core, request: Request, cutoff: string): Pro
   }))
 }
 
-const archivesOf = (workspace: Workspace): GcThing[] =>
+const archivesOf = (workspace: Workspace): GcCandidate[] =>
   (workspace.archives ?? []).map(({ path: name, at: since, bytes, digest }) => ({
     kind: 'archive',
     name,
@@ -145,7 +145,7 @@ const archivesOf = (workspace: Workspace): GcThing[] =>
   }))
 
 /** Used last is when something was done with it through aw, or when somebody's lease ended. */
-export async function liveThing(core: Core, workspace: Workspace): Promise<GcThingOf<'workspace'>> {
+export async function workspaceCandidate(core: Core, workspace: Workspace): Promise<GcCandidateOf<'workspace'>> {
   const lease = await core.store.lease(workspace.id)
   return {
     kind: 'workspace',
@@ -160,19 +160,19 @@ export async function liveThing(core: Core, workspace: Workspace): Promise<GcThi
 export const isKept = ({ labels }: Workspace): boolean => Object.hasOwn(labels, 'keep')
 
 /** About what erasing it gives back. What cannot be measured gives nothing. */
-export async function bytesOfThing(core: Core, thing: GcThing): Promise<number> {
-  if ('bytes' in thing) return thing.bytes
+export async function bytesOfCandidate(core: Core, candidate: GcCandidate): Promise<number> {
+  if ('bytes' in candidate) return candidate.bytes
   let sum = 0
-  for (const place of placesOf(thing)) {
+  for (const place of placesOf(candidate)) {
     if (!(await core.storage.exists(place))) continue
-    const { workspace } = thing
-    sum += await (workspace !== null && isWhole(thing) ? wholeBytes(core, place, workspace) : ownBytes(core, place))
+    const { workspace } = candidate
+    sum += await (workspace !== null && isWhole(candidate) ? wholeBytes(core, place, workspace) : ownBytes(core, place))
   }
   return sum
 }
 
 /** With it goes all that is left of its workspace: not a tree that a reset replaced. */
-const isWhole = ({ kind, workspace, name }: GcThing): boolean =>
+const isWhole = ({ kind, workspace, name }: GcCandidate): boolean =>
   kind === 'workspace' || (workspace?.state === 'trashed' && workspace.trash.at(-1)?.tree === name)
 
 async function ownBytes(core: Core, place: Place): Promise<number> {
@@ -185,7 +185,7 @@ async function ownBytes(core: Core, place: Place): Promise<number> {
  * what it began as does not.
  */
 async function wholeBytes(core: Core, place: Place, workspace: Workspace): Promise<number> {
-  const base = beganAs(workspace)
+  const base = baselinePlace(workspace)
   const { bytes, own, beyond } = await core.storage
     .usage(place, { own: true, beyond: base })
     .catch(async (): Promise<Usage> => ({ ...(await core.storage.usage(place)), own: null }))
@@ -198,11 +198,11 @@ async function wholeBytes(core: Core, place: Place, workspace: Workspace): Promi
 const baseBytes = async (core: Core, { imported }: Workspace, base: Place): Promise<number> =>
   imported?.bytes ?? (await core.storage.usage(base).catch(() => ({ bytes: 0 }))).bytes
 
-function placesOf(thing: GcThing): Place[] {
-  if (thing.kind === 'leftover') return [thing.place]
-  if (thing.kind === 'base') return [basePlace(thing.name)]
-  if (thing.kind === 'workspace') return [volumeOf(thing.workspace)]
-  return [trashOf(thing.name), erasingOf(thing.name)]
+function placesOf(candidate: GcCandidate): Place[] {
+  if (candidate.kind === 'leftover') return [candidate.place]
+  if (candidate.kind === 'base') return [basePlace(candidate.name)]
+  if (candidate.kind === 'workspace') return [volumeOf(candidate.workspace)]
+  return [trashOf(candidate.name), erasingOf(candidate.name)]
 }
 
-export const ownerName = ({ workspace }: GcThing): string | null => (workspace === null ? null : nameOf(workspace))
+export const ownerName = ({ workspace }: GcCandidate): string | null => (workspace === null ? null : nameOf(workspace))

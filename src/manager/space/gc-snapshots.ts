@@ -7,7 +7,7 @@ import { checkpointSignal, withWorkspace } from '../kernel/operations.ts'
 import { snapshotPlace } from '../kernel/places.ts'
 import { unforked } from '../trash/purge.ts'
 import { removeSnapshots } from '../snapshots/snapshot-remove.ts'
-import { excluded, neededIds, snapshotsOf } from '../snapshots/lookup.ts'
+import { excludedPaths, neededIds, snapshotsOf } from '../snapshots/lookup.ts'
 
 export interface SpareSnapshot {
   readonly snapshot: SnapshotId
@@ -131,7 +131,9 @@ async function bytesBeside(
 ): Promise<number> {
   if (other === null) return ownBytes(core, snapshot)
   let bytes = 0
-  const changes = core.storage.diff(snapshotPlace(other), snapshotPlace(snapshot), { exclude: excluded(workspace) })
+  const changes = core.storage.diff(snapshotPlace(other), snapshotPlace(snapshot), {
+    exclude: excludedPaths(workspace),
+  })
   try {
     for await (const { after, what, change } of changes)
       if (after?.kind === 'file' && (change === 'added' || what.includes('content') || what.includes('kind')))

@@ -1,12 +1,12 @@
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { parseDuration } from '../../domain/text/duration.ts'
 import { AwError } from '../../domain/errors.ts'
-import { type Plan, planRetention, type RetentionPolicy, trashCutoff } from '../../domain/space/retention.ts'
+import { planRetention, type ReclaimPlan, type RetentionPolicy, trashCutoff } from '../../domain/space/retention.ts'
 import { watermarksOf } from '../../domain/space/watermarks.ts'
 import type { Core, Request } from '../core.ts'
-import { carryOut, type Done } from './gc-apply.ts'
-import { heldBy } from './gc-hold-reasons.ts'
-import { bytesOfThing, type GcThing, gcThings, ownerName } from './gc-candidates.ts'
+import { applyPlan, type Done } from './gc-apply.ts'
+import { holdReason } from './gc-hold-reasons.ts'
+import { bytesOfCandidate, type GcCandidate, gcCandidates, ownerName } from './gc-candidates.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
 import { spaceOf, spaceReport } from './pressure.ts'
 import { trashedShared } from '../shared/shared-trash.ts'
@@ -25,7 +25,7 @@ export async function gc(core: Core, input: Inputs['gc'], request: Request): Pro
     })
   }
   const plan = await makePlan(core, request, policy)
-  return await applied(core, plan, await carryOut(core, request, plan, policy), about)
+  return await applied(core, plan, await applyPlan(core, request, plan, policy), about)
 }
 
 const day = 86_400_000
@@ -52,21 +52,25 @@ function policyOf(core: Core, input: Inputs['gc']): RetentionPolicy {
 }
 
 /** The one place that decides. What is done afterwards looks again under each lock. */
-async function makePlan(core: Core, request: Request, policy: RetentionPolicy): Promise<Plan<GcThing>> {
+async function makePlan(core: Core, request: Request, policy: RetentionPolicy): Promise<ReclaimPlan<GcCandidate>> {
   request.onProgress?.({ phase: 'looking for what may go' })
   const space = await spaceOf(core)
-  const things = await gcThings(core, request, trashCutoff(policy))
-  return planRetention(things, policy, space, {
-    held: (thing) => heldBy(core, thing),
-    bytes: (thing) => {
+  const candidates = await gcCandidates(core, request, trashCutoff(policy))
+  return planRetention(candidates, policy, space, {
+    held: (candidate) => holdReason(core, candidate),
+    bytes: (candidate) => {
       checkpointSignal(request)
-      request.onProgress?.({ phase: `measuring ${ownerName(thing) ?? thing.name}` })
-      return bytesOfThing(core, thing)
+      request.onProgress?.({ phase: `measuring ${ownerName(candidate) ?? candidate.name}` })
+      return bytesOfCandidate(core, candidate)
     },
   })
 }
 
-async function planned(core: Core, { goes, stays, frees, later }: Plan<GcThing>, about: Describe): Promise<Report> {
+async function planned(
+  core: Core,
+  { goes, stays, frees, later }: ReclaimPlan<GcCandidate>,
+  about: Describe,
+): Promise<Report> {
   return {
     applied: false,
     items: goes.map(({ thing, action, why, bytes }) => ({
@@ -84,7 +88,12 @@ async function planned(core: Core, { goes, stays, frees, later }: Plan<GcThing>,
   }
 }
 
-async function applied(core: Core, { stays }: Plan<GcThing>, { items, left }: Done, about: Describe): Promise<Report> {
+async function applied(
+  core: Core,
+  { stays }: ReclaimPlan<GcCandidate>,
+  { items, left }: Done,
+  about: Describe,
+): Promise<Report> {
   const went = items.filter(({ error }) => error === null)
   const sum = (wanted: 'erase' | 'trash'): number =>
     went.reduce((total, { action, bytes }) => (action === wanted ? total + bytes : total), 0)
@@ -98,15 +107,15 @@ async function applied(core: Core, { stays }: Plan<GcThing>, { items, left }: Do
   }
 }
 
-type Describe = (thing: GcThing) => Pick<Report['kept'][number], 'kind' | 'tree' | 'workspace' | 'shared'>
+type Describe = (candidate: GcCandidate) => Pick<Report['kept'][number], 'kind' | 'tree' | 'workspace' | 'shared'>
 
 /** Says what a thing is, as it is called before anything goes. */
 async function describer(core: Core): Promise<Describe> {
   const areas = new Map((await trashedShared(core)).map(({ trash, name }) => [trash, name]))
-  return (thing) => ({
-    kind: thing.kind,
-    tree: thing.name,
-    workspace: ownerName(thing),
-    shared: areas.get(thing.name) ?? null,
+  return (candidate) => ({
+    kind: candidate.kind,
+    tree: candidate.name,
+    workspace: ownerName(candidate),
+    shared: areas.get(candidate.name) ?? null,
   })
 }

@@ -5,10 +5,10 @@ import type { Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { volumeOf } from '../kernel/places.ts'
-import { gradeOf, grownBytes, maxBytesOf, roomOf } from './size-limit.ts'
-import { holdBoxes } from './size-watch.ts'
+import { gradeOf, grownBytes, maxBytesOf, roomLeftIn } from './size-limit.ts'
+import { updateSandboxLimits } from './size-watch.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 
 /** Changes what a workspace may hold beyond what it began as. The same again sees to it that the kernel knows. */
@@ -20,10 +20,10 @@ export async function limit(core: Core, input: Inputs['limit'], request: Request
     assertAllowed(workspace, 'limit')
     const room = await roomLeft(core, workspace, max_size_mb)
     const isSame = workspace.config.max_size_mb === max_size_mb
-    const event = newEvent(core, request, 'workspace_limit_set', { ...whose(workspace), max_size_mb })
+    const event = newEvent(core, request, 'workspace_limit_set', { ...nameFields(workspace), max_size_mb })
     const changed = isSame ? workspace : await append(core, request, workspace, [event])
     if (core.storage.capabilities.quota === 'kernel') await core.storage.limit(volumeOf(workspace), room)
-    await holdBoxes(core, changed)
+    await updateSandboxLimits(core, changed)
     if (!isSame) await refreshMetadata(core, changed)
     return limited(core, changed)
   })
@@ -41,7 +41,7 @@ const limited = async (core: Core, workspace: Workspace): Promise<WorkspaceView>
 async function roomLeft(core: Core, workspace: Workspace, mb: number): Promise<number | null> {
   if (mb === 0 || core.storage.capabilities.quota !== 'kernel') return null
   const before = maxBytesOf(workspace)
-  const room = await roomOf(core, workspace)
+  const room = await roomLeftIn(core, workspace)
   const counted = room === null || before === 0 ? null : Math.max(0, before - room)
   const isSure = counted !== null && before !== mb * 2 ** 20
   const known = [counted, isSure ? null : await grownBytes(core, workspace)].filter((bytes) => bytes !== null)

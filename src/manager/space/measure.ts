@@ -4,7 +4,7 @@ import type { Core, Request } from '../core.ts'
 import { checkpointSignal } from '../kernel/operations.ts'
 
 /** Undefined of what is not there, or no more to be looked at. */
-export type Ruler = (place: Place, options?: UsageOptions) => Promise<Usage | undefined>
+export type MeasureTree = (place: Place, options?: UsageOptions) => Promise<Usage | undefined>
 
 /** Files that are looked at in all, and in one tree at the least and at the most; and for how long, if that is bounded. */
 export interface Bounds {
@@ -14,23 +14,23 @@ export interface Bounds {
   readonly ms?: number
 }
 
-export const usual: Bounds = { all: 400_000, oneAtLeast: 1000, one: 20_000, ms: 5000 }
-export const everything: Bounds = { all: Infinity, oneAtLeast: Infinity, one: Infinity }
+export const defaultBounds: Bounds = { all: 400_000, oneAtLeast: 1000, one: 20_000, ms: 5000 }
+export const noBounds: Bounds = { all: Infinity, oneAtLeast: Infinity, one: Infinity }
 /** For who wants to know something else: a second at the most. */
-export const quick: Bounds = { all: 40_000, oneAtLeast: 500, one: 5000, ms: 1000 }
+export const quickBounds: Bounds = { all: 40_000, oneAtLeast: 500, one: 5000, ms: 1000 }
 /** For a list, which is there at once however many there are. */
-export const glance: Bounds = { all: 40_000, oneAtLeast: 500, one: 20_000, ms: 500 }
+export const listBounds: Bounds = { all: 40_000, oneAtLeast: 500, one: 20_000, ms: 500 }
 
 /**
  * Measures trees, each to a bound, until together they are at one: so it takes seconds at the most, however much there
  * is. Trees of an ordinary size are counted whole, and what they need no share of is left to those after them.
  */
-export function rulerFor(
+export function boundedMeasure(
   core: Core,
   request: Request,
   trees: number,
   { all, oneAtLeast, one, ms = Infinity }: Bounds,
-): Ruler {
+): MeasureTree {
   let left = all
   let ahead = trees
   const until = core.clock.now().getTime() + ms

@@ -4,7 +4,7 @@ import { baseNameOf, baseOf, nameOf, type Workspace } from '../../domain/workspa
 import type { Place, Usage } from '../../ports/storage-driver.ts'
 import { basePlace } from '../sources/base-trees.ts'
 import type { Core } from '../core.ts'
-import { isDamage } from '../diff/differences.ts'
+import { isSnapshotDamaged } from '../diff/differences.ts'
 import { snapshotPlace, volumeOf } from '../kernel/places.ts'
 
 /**
@@ -19,13 +19,13 @@ export type Grade = 'kernel' | 'watched' | 'none'
 export const maxBytesOf = ({ config }: Pick<Workspace, 'config'>): number => config.max_size_mb * 2 ** 20
 
 /** Lets the kernel hold a tree to the limit, from what it has now. What was written to it before is durable. */
-export async function holdToLimit(core: Core, workspace: Workspace, place: Place): Promise<void> {
+export async function applyKernelLimit(core: Core, workspace: Workspace, place: Place): Promise<void> {
   const bytes = maxBytesOf(workspace)
   if (bytes > 0 && core.storage.capabilities.quota === 'kernel') await core.storage.limit(place, bytes)
 }
 
 /** What a restore holds the tree to afterwards. */
-export const heldTo = (core: Core, workspace: Workspace): number | undefined =>
+export const kernelLimit = (core: Core, workspace: Workspace): number | undefined =>
   core.storage.capabilities.quota === 'kernel' ? maxBytesOf(workspace) || undefined : undefined
 
 /**
@@ -35,28 +35,28 @@ export const heldTo = (core: Core, workspace: Workspace): number | undefined =>
 export async function growthOf(
   core: Core,
   workspace: Workspace,
-  ruler: (place: Place) => Promise<Usage | undefined>,
+  measure: (place: Place) => Promise<Usage | undefined>,
   tree: Usage | undefined,
 ): Promise<number | null> {
   const limit = maxBytesOf(workspace)
-  const room = await roomOf(core, workspace)
+  const room = await roomLeftIn(core, workspace)
   if (limit > 0 && room !== null) return Math.max(0, limit - room)
   if (typeof tree?.beyond === 'number') return tree.beyond
-  const began = tree && (await baseBytes(workspace, ruler))
-  if (tree === undefined || began == null) return null
+  const baseline = tree && (await baseBytes(workspace, measure))
+  if (tree === undefined || baseline == null) return null
   // What was not counted may be all that is new.
-  const grown = tree.bytes - began
+  const grown = tree.bytes - baseline
   return tree.complete || grown > 0 ? Math.max(0, grown) : null
 }
 
 export async function gradeOf(core: Core, workspace: Workspace): Promise<Grade> {
   if (maxBytesOf(workspace) === 0) return 'none'
-  if ((await roomOf(core, workspace)) !== null) return 'kernel'
+  if ((await roomLeftIn(core, workspace)) !== null) return 'kernel'
   return core.storage.capabilities.measures ? 'watched' : 'none'
 }
 
 /** A tree that is gone, or not mounted, is held to nothing. */
-export const roomOf = (core: Core, workspace: Workspace): Promise<number | null> =>
+export const roomLeftIn = (core: Core, workspace: Workspace): Promise<number | null> =>
   core.storage.room(volumeOf(workspace)).catch(() => null)
 
 /** What it has beyond what it began as, by a walk through it; null if that cannot be told. */
@@ -71,31 +71,31 @@ interface Counted {
 
 async function counted(core: Core, workspace: Workspace): Promise<Counted> {
   const volume = volumeOf(workspace)
-  const base = beganAs(workspace)
+  const base = baselinePlace(workspace)
   // Some drivers know without looking at what is shared.
   const quick = base && (await core.storage.usage(volume, { maxFiles: 0, beyond: base })).beyond
   if (typeof quick === 'number') return { bytes: quick, complete: true }
-  const { bytes, complete } = await core.storage.usage(volume, { maxFiles: mostFiles })
-  const began = await beganWith(core, workspace)
+  const { bytes, complete } = await core.storage.usage(volume, { maxFiles })
+  const began = await baselineBytes(core, workspace)
   return { bytes: began === null ? null : Math.max(0, bytes - began), complete, began }
 }
 
 /** What was brought into it when it was made; null if that cannot be told. */
-export const beganWith = (core: Core, workspace: Workspace): Promise<number | null> =>
-  baseBytes(workspace, (place) => core.storage.usage(place, { maxFiles: mostFiles }))
+export const baselineBytes = (core: Core, workspace: Workspace): Promise<number | null> =>
+  baseBytes(workspace, (place) => core.storage.usage(place, { maxFiles }))
 
 /** The frozen tree that it began as. */
-export function beganAs(workspace: Workspace): Place | undefined {
+export function baselinePlace(workspace: Workspace): Place | undefined {
   const [snapshot, base] = [baseOf(workspace), baseNameOf(workspace)]
   if (snapshot !== null) return snapshotPlace(snapshot)
   return base === null ? undefined : basePlace(base)
 }
 
 /** What a tree was filled with, when nobody is left who counted it: what it has now. It is its base, and not its own. */
-export async function broughtIn(core: Core, workspace: Workspace): Promise<Workspace['imported']> {
+export async function measureImported(core: Core, workspace: Workspace): Promise<Workspace['imported']> {
   const { kind } = workspace.source
   if (kind === 'empty' || kind === 'workspace' || !core.storage.capabilities.measures) return null
-  const { files, bytes } = await core.storage.usage(volumeOf(workspace), { maxFiles: mostFiles })
+  const { files, bytes } = await core.storage.usage(volumeOf(workspace), { maxFiles })
   return { files, bytes, reflinked: 0, skipped: 0, skipped_paths: [] }
 }
 
@@ -105,19 +105,19 @@ export async function broughtIn(core: Core, workspace: Workspace): Promise<Works
  */
 async function baseBytes(
   workspace: Workspace,
-  ruler: (place: Place) => Promise<Usage | undefined>,
+  measure: (place: Place) => Promise<Usage | undefined>,
 ): Promise<number | null> {
   const snapshot = baseOf(workspace)
   if (snapshot === null) return workspace.imported?.bytes ?? 0
-  const measured = await ruler(snapshotPlace(snapshot)).catch((error: unknown) => {
-    if (isDamage(error)) return undefined
+  const measured = await measure(snapshotPlace(snapshot)).catch((error: unknown) => {
+    if (isSnapshotDamaged(error)) return undefined
     throw error
   })
   return measured?.complete === true ? measured.bytes : null
 }
 
 /** Files that are counted at the most before something is written: about a second. */
-const mostFiles = 200_000
+const maxFiles = 200_000
 
 /** Of the time that passes, and of what is written, so little goes by unmeasured; what takes no `instant` ms is free. */
 const share = 1 / 100
@@ -185,7 +185,7 @@ function exceeded(
 }
 
 /** What the kernel refused, with whose limit it is. */
-export function namingLimit(workspace: Workspace, error: unknown): unknown {
+export function explainQuotaError(workspace: Workspace, error: unknown): unknown {
   const { code, data, message } = toAwError(error)
   if (code !== 'quota_exceeded' || 'limit_mb' in data) return error
   return overLimit(workspace, 'kernel', message, data, error)
@@ -202,12 +202,12 @@ function overLimit(
   const limit_mb = workspace.config.max_size_mb
   const snapshots = grade === 'kernel' ? `, and snapshots of it: aw snapshots ${name}` : ''
   return new AwError('quota_exceeded', `${name} is at its size limit of ${limit_mb} MB: ${why}`, {
-    hint: wayOut(workspace) + snapshots,
+    hint: limitHint(workspace) + snapshots,
     data: { id: workspace.id, limit_mb, grade, ...data },
     cause,
   })
 }
 
 /** Commands cannot free space in a workspace that is over its limit: none is started there. */
-export const wayOut = (workspace: Workspace): string =>
+export const limitHint = (workspace: Workspace): string =>
   `Raise it with: aw limit ${nameOf(workspace)} MB; or remove files with: aw fs remove ${nameOf(workspace)} PATH`

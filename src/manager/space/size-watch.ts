@@ -1,11 +1,11 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import { nameOf, type OpenCommand, type Workspace } from '../../domain/workspace/state.ts'
 import type { SizeWatch } from '../../ports/sandbox-driver.ts'
-import type { Growing } from '../../ports/storage-driver.ts'
-import { liveBoxes, unlessGone, unlessSilent } from '../sandboxes/commands.ts'
+import type { GrowthWatch } from '../../ports/storage-driver.ts'
+import { ignoreGone, ignoreTimeout, liveBoxes } from '../sandboxes/commands.ts'
 import type { Core } from '../core.ts'
 import { volumeOf } from '../kernel/places.ts'
-import { beganAs, beganWith, grownBytes, maxBytesOf, roomOf, wayOut } from './size-limit.ts'
+import { baselineBytes, baselinePlace, grownBytes, limitHint, maxBytesOf, roomLeftIn } from './size-limit.ts'
 
 /**
  * What the supervisor of a sandbox measures, and the most that may be there; undefined where the kernel counts, or nobody
@@ -13,13 +13,17 @@ import { beganAs, beganWith, grownBytes, maxBytesOf, roomOf, wayOut } from './si
  */
 export async function sizeWatch(core: Core, workspace: Workspace): Promise<SizeWatch | undefined> {
   const everyMs = core.config.settings['space.watch_ms']
-  if (everyMs === 0 || (await roomOf(core, workspace)) !== null) return undefined
-  const growing = await core.storage.growing?.(volumeOf(workspace), beganAs(workspace))
-  const limit = growing && (await mostIn(core, workspace, growing))
+  if (everyMs === 0 || (await roomLeftIn(core, workspace)) !== null) return undefined
+  const growing = await core.storage.growing?.(volumeOf(workspace), baselinePlace(workspace))
+  const limit = growing && (await maxBytesFor(core, workspace, growing))
   return growing && limit !== undefined ? { paths: growing.paths, maxBytes: limit, everyMs } : undefined
 }
 
-async function mostIn(core: Core, workspace: Workspace, { whole, since }: Growing): Promise<number | undefined> {
+async function maxBytesFor(
+  core: Core,
+  workspace: Workspace,
+  { whole, since }: GrowthWatch,
+): Promise<number | undefined> {
   const limit = maxBytesOf(workspace)
   if (limit === 0) return limit
   if (since !== undefined) {
@@ -30,17 +34,17 @@ async function mostIn(core: Core, workspace: Workspace, { whole, since }: Growin
   if (!whole) return limit
   const known = await core.sizes.get(workspace.id)
   const isKnown = known?.generation === workspace.generation && known.began !== undefined
-  const began = isKnown ? known.began : await beganWith(core, workspace)
+  const began = isKnown ? known.began : await baselineBytes(core, workspace)
   if (!isKnown && known !== undefined) await core.sizes.put(workspace.id, { ...known, began })
   return began == null ? undefined : limit + began
 }
 
 /** Sandboxes that live are held to a limit that was changed. One that does not answer keeps the one it has. */
-export async function holdBoxes(core: Core, workspace: Workspace): Promise<void> {
+export async function updateSandboxLimits(core: Core, workspace: Workspace): Promise<void> {
   const watch = await sizeWatch(core, workspace)
-  for (const box of (await liveBoxes(core, workspace).catch(unlessSilent)) ?? []) {
+  for (const box of (await liveBoxes(core, workspace).catch(ignoreTimeout)) ?? []) {
     await using _ = box
-    await box.limitSize(watch?.maxBytes ?? 0).catch(unlessGone)
+    await box.limitSize(watch?.maxBytes ?? 0).catch(ignoreGone)
   }
 }
 
@@ -67,7 +71,7 @@ export async function stoppedBySize(core: Core, workspace: Workspace): Promise<A
   const limit_mb = workspace.config.max_size_mb
   const message = `${nameOf(workspace)} passed its size limit of ${limit_mb} MB, so everything running in it was stopped`
   return new AwError('quota_exceeded', message, {
-    hint: wayOut(workspace),
+    hint: limitHint(workspace),
     data: { id: workspace.id, limit_mb, grade: 'watched' },
   })
 }

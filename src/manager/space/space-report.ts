@@ -1,6 +1,6 @@
 import type { Outputs } from '../../api/table.ts'
 import { sizeText } from '../../domain/space/size.ts'
-import { newlyUnder, reservedMb, type SharedLimit, spaceLimitsOf } from '../../domain/space/limits.ts'
+import { newlyApplicableLimits, reservedMb, type SharedLimit, spaceLimitsOf } from '../../domain/space/limits.ts'
 import { usedPercent } from '../../domain/space/watermarks.ts'
 import { isLive, type Workspace } from '../../domain/workspace/state.ts'
 import type { Free } from '../../ports/storage-driver.ts'
@@ -25,7 +25,7 @@ export function reservations({ config: { settings } }: Core, workspaces: readonl
   if (limits.storeMb !== undefined) count({ what: 'store', of: null, mb: limits.storeMb })
   for (const { label, value, mb } of limits.perLabel ?? []) count({ what: 'label', of: `${label}=${value}`, mb })
   for (const workspace of workspaces.filter(({ state }) => isLive(state))) {
-    for (const shared of newlyUnder(limits, undefined, workspace)) count(shared, reservedMb(workspace))
+    for (const shared of newlyApplicableLimits(limits, undefined, workspace)) count(shared, reservedMb(workspace))
   }
   return [...found.values()]
 }

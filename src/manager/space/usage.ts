@@ -6,8 +6,8 @@ import { basePlace, basesOf, usersOf } from '../sources/base-trees.ts'
 import type { Core, Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { snapshotPlace, trashOf, volumeOf } from '../kernel/places.ts'
-import { everything, rulerFor, usual, type Bounds, type Ruler } from './measure.ts'
-import { beganAs, gradeOf, growthOf, maxBytesOf } from './size-limit.ts'
+import { boundedMeasure, defaultBounds, noBounds, type Bounds, type MeasureTree } from './measure.ts'
+import { baselinePlace, gradeOf, growthOf, maxBytesOf } from './size-limit.ts'
 import { sharedAreas, sharedPlace } from '../shared/shared-areas.ts'
 import { snapshotsOf } from '../snapshots/lookup.ts'
 import { reservations, spaceWarnings, totalWarnings } from './space-report.ts'
@@ -24,7 +24,7 @@ export async function usage(
   core: Core,
   input: Inputs['usage'],
   request: Request,
-  bounds: Bounds = usual,
+  bounds: Bounds = defaultBounds,
 ): Promise<Report> {
   const free = await core.storage.free()
   const all = await core.store.list()
@@ -34,12 +34,12 @@ export async function usage(
   const areas = ids.length > 0 ? [] : await sharedTrees(core)
   const others = bases.length + areas.length
   const trees = chosen.reduce((sum, { trash, snapshots }) => sum + 1 + trash.length + snapshots.all, others)
-  const ruler = rulerFor(core, request, trees, input.full === true ? everything : bounds)
+  const measure = boundedMeasure(core, request, trees, input.full === true ? noBounds : bounds)
 
   const workspaces: Of<'workspaces'>[] = []
   const expected = new Map<string, number>()
   for (const workspace of chosen) {
-    const one = await ofWorkspace(core, ruler, workspace)
+    const one = await ofWorkspace(core, measure, workspace)
     workspaces.push(one)
     expected.set(one.id, await expectedBytes(core, workspace, one))
   }
@@ -47,12 +47,12 @@ export async function usage(
   const once: Amount[] = []
   for (const { base, source } of bases) {
     const users = await usersOf(core, base)
-    const measured = await ruler(basePlace(base), { own: true })
+    const measured = await measure(basePlace(base), { own: true })
     frozen.push({ name: base, from: originOf(source), ...sharingOf(measured), workspaces: users.length })
     once.push({ ...amountOf(measured), ...(measured?.portion !== undefined && { bytes: measured.portion }) })
   }
   const shared: Of<'shared'>[] = []
-  for (const { place, ...area } of areas) shared.push({ ...area, ...amountOf(await ruler(place)) })
+  for (const { place, ...area } of areas) shared.push({ ...area, ...amountOf(await measure(place)) })
   const repositories = ids.length > 0 ? [] : await core.repositories.list()
   const limits = reservations(core, all)
   const fetched = sum(repositories.map(({ bytes }) => ({ bytes, complete: true })))
@@ -120,14 +120,14 @@ const amountOf = (measured: Usage | undefined): Amount => ({
   complete: measured?.complete ?? false,
 })
 
-async function ofWorkspace(core: Core, ruler: Ruler, workspace: Workspace): Promise<Of<'workspaces'>> {
+async function ofWorkspace(core: Core, measure: MeasureTree, workspace: Workspace): Promise<Of<'workspaces'>> {
   const live = isLive(workspace.state)
-  const measured = async (place: Place): Promise<Sharing> => sharingOf(await ruler(place, { own: true }))
-  const tree = live ? await ruler(volumeOf(workspace), { own: true, beyond: beganAs(workspace) }) : undefined
-  const growth = live ? await growthOf(core, workspace, ruler, tree) : null
+  const measured = async (place: Place): Promise<Sharing> => sharingOf(await measure(place, { own: true }))
+  const tree = live ? await measure(volumeOf(workspace), { own: true, beyond: baselinePlace(workspace) }) : undefined
+  const growth = live ? await growthOf(core, workspace, measure, tree) : null
   const kept = workspace.snapshots.all === 0 ? [] : [...(await snapshotsOf(core, workspace.id)).keys()]
   const own = { bytes: live ? (tree?.bytes ?? null) : 0, complete: live ? (tree?.complete ?? false) : true }
-  const frozen = await each(kept, async (id) => ({ id, found: await ruler(snapshotPlace(id), { own: true }) }))
+  const frozen = await each(kept, async (id) => ({ id, found: await measure(snapshotPlace(id), { own: true }) }))
   const all = frozen.map(({ id, found }) => ({ id, ...sharingOf(found) }))
   // Where nobody knows what they share with one another alone, it is what each would give back.
   const parts = frozen.map(({ found }) => ({ ...amountOf(found), bytes: found?.portion ?? found?.own ?? null }))
@@ -171,7 +171,7 @@ function onceOf(
   if (one === undefined) return { bytes: 0, complete: true }
   const { bytes, growth_bytes: growth, snapshots, trash, complete, total_bytes: total } = one
   const whole = (expected.get(one.id) ?? total) - (snapshots.bytes ?? 0) - (trash.bytes ?? 0)
-  const tree = beganAs(workspace) === undefined || growth === null ? whole : Math.min(growth, bytes ?? growth)
+  const tree = baselinePlace(workspace) === undefined || growth === null ? whole : Math.min(growth, bytes ?? growth)
   const trees = trash.trees.reduce((sum, entry) => sum + (entry.own_bytes ?? entry.bytes ?? 0), 0)
   return { bytes: tree + (snapshots.bytes ?? 0) + trees, complete: complete && snapshots.complete && trash.complete }
 }

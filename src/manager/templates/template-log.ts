@@ -19,7 +19,7 @@ export async function templateLog(core: Core, input: Inputs['template log']): Pr
     ? ofVersion(findTemplate(all, input.name), setups)
     : await lastOf(core, setups, versions)
   if (record === undefined) throw none(input.name, findTemplate(all, input.name))
-  const most = (input.last_kb ?? usualKb) * 1024
+  const most = (input.last_kb ?? defaultKb) * 1024
   const commands = record.commands.map(async (command, i) => {
     const exit = record.ended?.exits[i] ?? null
     const log = record.logs[i]
@@ -36,7 +36,7 @@ export async function templateLog(core: Core, input: Inputs['template log']): Pr
   }
 }
 
-const usualKb = 1024
+const defaultKb = 1024
 
 const ofVersion = ({ setup }: Template, setups: readonly SetupRecord[]): SetupRecord | undefined =>
   setups.find(({ logs }) => setup !== null && logs[0] === setup.logs[0])

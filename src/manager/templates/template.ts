@@ -5,28 +5,28 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import { checkedShortName } from '../../domain/names.ts'
 import { commandText } from '../../domain/sources/template-setup.ts'
 import { checkedVariables, findTemplate, type Template } from '../../domain/sources/templates.ts'
-import { assertOperation } from '../../domain/workspace/allow.ts'
-import { ofRepository, type Source } from '../../domain/workspace/state.ts'
+import { assertAccess } from '../../domain/workspace/allow.ts'
+import { repositoryField, type Source } from '../../domain/workspace/state.ts'
 import type { Lock } from '../../ports/host.ts'
 import type { Place } from '../../ports/storage-driver.ts'
 import { withoutAgentBlocks } from '../workspaces/agent-blocks.ts'
 import { eraseBase, freezeBase, lockGroup, nextNumber, usersOf } from '../sources/base-trees.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
-import { withFillings } from './rendered-files.ts'
+import { applySubstitutions } from './rendered-files.ts'
 import { appendHome } from '../kernel/home-stream.ts'
-import { telling } from '../snapshots/omissions.ts'
-import { withoutPassing } from '../sandboxes/placeholders.ts'
+import { omissionsField } from '../snapshots/omissions.ts'
+import { removePlaceholders } from '../sandboxes/placeholders.ts'
 import { placeholdersIn } from './variables.ts'
 import { withFrozen } from '../snapshots/current-state.ts'
 import { withScratch } from '../files/scratch.ts'
 import { setupWalls } from './setup/box.ts'
-import { plannedSetup } from './setup/plan.ts'
+import { planSetup } from './setup/plan.ts'
 import { assertEnforceable } from '../sandboxes/plan.ts'
 import { closeLostSetups, dropOldLogs } from './setup/records.ts'
 import { setUp } from './setup/set-up.ts'
-import { sideOf } from '../diff/operands.ts'
-import { fillAlone } from '../sources/content.ts'
-import { startAgain, type Start, startOf } from '../sources/resolve.ts'
+import { operandOf } from '../diff/operands.ts'
+import { fillWithoutBase } from '../sources/content.ts'
+import { startFromSource, type StartPoint, resolveStart } from '../sources/resolve.ts'
 import { templatesOf } from './template-tree.ts'
 import { openTree } from '../kernel/trees.ts'
 
@@ -70,7 +70,7 @@ async function save(
   const base = `${groupOf(name)}-${version}`
   const variables = input.variables === undefined ? (last?.variables ?? {}) : checkedVariables(input.variables)
   const description = input.description ?? last?.description ?? ''
-  const plan = await plannedSetup(core, input, last?.setup ?? null)
+  const plan = await planSetup(core, input, last?.setup ?? null)
   const wanted = profileOf(input.profile ?? last?.profile ?? core.config.settings['workspaces.profile']).name
   if (plan !== null) {
     await closeLostSetups(core, request)
@@ -80,12 +80,12 @@ async function save(
     await withScratch(core, request, async (place) => {
       const { source, profile } = await fillScratch(core, request, input, place, last, wanted, plan !== null)
       const names = Object.keys(variables)
-      const inSource = plan === null ? undefined : await gapsIn(core, place, names)
+      const inSource = plan === null ? undefined : await findPlaceholders(core, place, names)
       const again = input.setup_again === true
       const setup =
         plan === null ? null : await setUp(core, request, { name, version, place, source, profile, plan, last, again })
       // What a set-up brings along is not ours to fill in.
-      const files = await gapsIn(core, place, names, inSource)
+      const files = await findPlaceholders(core, place, names, inSource)
       await core.storage.sync(place)
       await freezeBase(core, request, place, base, { group: groupOf(name), profile, source, imported: null })
       const data = { name, version, base, profile, description, source, variables, files, setup }
@@ -97,7 +97,7 @@ async function save(
   return showTemplate(core, { name })
 }
 
-async function gapsIn(core: Core, place: Place, names: readonly string[], among?: readonly string[]) {
+async function findPlaceholders(core: Core, place: Place, names: readonly string[], among?: readonly string[]) {
   using tree = await openTree(core, place)
   return placeholdersIn(tree, names, among)
 }
@@ -114,12 +114,12 @@ async function fillScratch(
 ): Promise<{ source: Source; profile: string }> {
   // These are the gaps of the new template, and say nothing about what it is made from.
   const { variables: _, ...source } = input
-  const asked = await startOf(core, source)
+  const asked = await resolveStart(core, source)
   const isAsked = 'fork' in asked || asked.source.kind !== 'empty' || input.from === 'empty'
-  const start = isAsked || last === undefined ? asked : startAgain(last.source)
+  const start = isAsked || last === undefined ? asked : startFromSource(last.source)
   if (!('fork' in start)) {
     if (start.source.kind === 'empty') throw nothing(input.name)
-    return { source: await fillAlone(core, request, start.source, profile, place, start.access), profile }
+    return { source: await fillWithoutBase(core, request, start.source, profile, place, start.access), profile }
   }
   return fromWorkspace(core, request, start, place, isSetUp)
 }
@@ -127,17 +127,17 @@ async function fillScratch(
 async function fromWorkspace(
   core: Core,
   request: Request,
-  { fork, at }: Extract<Start, { fork: string }>,
+  { fork, at }: Extract<StartPoint, { fork: string }>,
   place: Place,
   isSetUp: boolean,
 ): Promise<{ source: Source; profile: string }> {
-  const side = await sideOf(core, at === undefined ? fork : `${fork}@${at}`)
-  if (isSetUp) assertOperation(side.workspace, 'execute')
+  const side = await operandOf(core, at === undefined ? fork : `${fork}@${at}`)
+  if (isSetUp) assertAccess(side.workspace, 'execute')
   return withFrozen(core, request, side, async ({ place: frozen, name: snapshot, left_out }) => {
     const { id, task, agent, profile } = side.workspace
     await core.storage.create(place, { from: frozen, signal: request.signal })
-    await withoutPassing(core, place, { workspace: side.workspace, place: frozen })
-    await withFillings(core, place, { workspace: side.workspace, place: frozen })
+    await removePlaceholders(core, place, { workspace: side.workspace, place: frozen })
+    await applySubstitutions(core, place, { workspace: side.workspace, place: frozen })
     await withoutAgentBlocks(core, place, side.workspace)
     using tree = await openTree(core, place)
     tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })
@@ -147,8 +147,8 @@ async function fromWorkspace(
       name: `${task}/${agent}`,
       snapshot: snapshot as SnapshotId,
       at: core.clock.now().toISOString(),
-      ...telling(left_out),
-      ...ofRepository(side.workspace),
+      ...omissionsField(left_out),
+      ...repositoryField(side.workspace),
     }
     return { source, profile }
   })

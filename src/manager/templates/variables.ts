@@ -3,7 +3,7 @@ import { substitute } from '../../domain/sources/templates.ts'
 import type { FileHandle } from '../../ports/files.ts'
 
 /** Larger files are no texts that somebody fills something into. */
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 /**
  * The files of a tree, or of some of it, in which a variable occurs. Read once, when a template is made: a workspace only
@@ -33,7 +33,7 @@ const isBinary = (bytes: string): boolean => bytes.includes('\0')
  */
 function textAt(tree: FileHandle, path: string): string | undefined {
   try {
-    return tree.stat(path).size > mostBytes ? undefined : tree.read(path).toString('latin1')
+    return tree.stat(path).size > maxBytes ? undefined : tree.read(path).toString('latin1')
   } catch (error) {
     if (unread.has(toAwError(error).code)) return undefined
     throw error

@@ -3,11 +3,11 @@ import { profileOf } from '../../domain/workspace/profiles.ts'
 import { nameOf, type TrashedTree, type Workspace } from '../../domain/workspace/state.ts'
 import { withoutAgentBlocks } from '../workspaces/agent-blocks.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
-import { append, begin, giveUp, intentOf, isFenced, whose } from '../kernel/operations.ts'
+import { append, begin, intentOf, isFenced, nameFields, rollBack } from '../kernel/operations.ts'
 import { stageOf, trashOf } from '../kernel/places.ts'
 import { settleDestroyed } from './settle-destroyed.ts'
-import { copying } from '../sources/fill.ts'
-import { aboutWhole } from '../sources/workspace-archive.ts'
+import { copyOptions } from '../sources/fill.ts'
+import { workspaceArchiveHeader } from '../sources/workspace-archive.ts'
 
 /**
  * A tree that went to the trash because its time was over is packed into a file before it is erased, if that is wanted.
@@ -23,21 +23,27 @@ export function needsArchive(core: Core, workspace: Workspace, { tree, reason, a
 /** Packs a tree of the trash, from a copy that nobody else can reach. Needs the lock of its workspace. */
 export async function archiveTree(core: Core, request: Request, found: Workspace, tree: string): Promise<Workspace> {
   await settleDestroyed(core, found)
-  const path = core.shelf.pathOf(archiveName(core, found))
-  await core.shelf.prepare({ used: await wasUsed(core, path) })
+  const path = core.archiveStore.pathOf(archiveName(core, found))
+  await core.archiveStore.prepare({ used: await wasUsed(core, path) })
   // Whatever is there later is ours.
-  if (await core.shelf.has(path)) throw new AwError('file_exists', `There is a file already: ${path}`)
-  const data = { ...whose(found), tree, path }
-  const begun = await begin(core, request, found, 'workspace_archive_started', 'archive', data)
-  const { workspace, operation } = begun
+  if (await core.archiveStore.has(path)) throw new AwError('file_exists', `There is a file already: ${path}`)
+  const data = { ...nameFields(found), tree, path }
+  const started = await begin(core, request, found, 'workspace_archive_started', 'archive', data)
+  const { workspace, operation } = started
   try {
     const made = await pack(core, request, workspace, operation)
     await core.storage.erase(stageOf(operation))
-    const event = newEvent(core, request, 'workspace_archived', { ...whose(workspace), tree, path, ...made }, operation)
+    const event = newEvent(
+      core,
+      request,
+      'workspace_archived',
+      { ...nameFields(workspace), tree, path, ...made },
+      operation,
+    )
     return await append(core, request, workspace, [event])
   } catch (error) {
     if (!isFenced(error))
-      await giveUp(core, request, begun, 'archive', error, () => undoArchive(core, workspace, operation))
+      await rollBack(core, request, started, 'archive', error, () => undoArchive(core, workspace, operation))
     throw error
   }
 }
@@ -53,12 +59,12 @@ async function pack(core: Core, request: Request, workspace: Workspace, operatio
   const { tree, path } = intentOf(workspace, 'archive')
   const stage = stageOf(operation)
   await core.storage.create(stage, { mode: core.config.settings['workspaces.dir_mode'] })
-  await core.storage.import(stage, { place: trashOf(tree) }, copying(request, '.'))
+  await core.storage.import(stage, { place: trashOf(tree) }, copyOptions(request, '.'))
   await withoutAgentBlocks(core, stage, workspace)
   using reached = await core.storage.reach(stage)
-  return await core.shelf.pack(reached.path, path, {
+  return await core.archiveStore.pack(reached.path, path, {
     stage: operation.id,
-    about: { ...aboutWhole(core, workspace), tree, at: core.clock.now().toISOString() },
+    about: { ...workspaceArchiveHeader(core, workspace), tree, at: core.clock.now().toISOString() },
     exclude: [profileOf(workspace.profile).metadata],
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: `packing ${nameOf(workspace)}`, ...done }),
@@ -67,7 +73,7 @@ async function pack(core: Core, request: Request, workspace: Workspace, operatio
 
 /** Nothing is left of it: the tree is where it was, and can be packed again. Safe to repeat. */
 export async function undoArchive(core: Core, workspace: Workspace, operation: OperationRef): Promise<void> {
-  await core.shelf.undo(intentOf(workspace, 'archive').path, operation.id)
+  await core.archiveStore.undo(intentOf(workspace, 'archive').path, operation.id)
   await core.storage.erase(stageOf(operation))
 }
 

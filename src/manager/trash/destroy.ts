@@ -7,7 +7,16 @@ import { newEvent, type Core, type OperationRef, type Request } from '../core.ts
 import { findWorkspace, notFound } from '../kernel/find.ts'
 import { closeLostRuns } from '../recovery/boxes.ts'
 import { endBoxes } from '../sandboxes/stop.ts'
-import { append, begin, giveUp, intended, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
+import {
+  append,
+  begin,
+  intentFlushed,
+  intentOf,
+  isFenced,
+  nameFields,
+  rollBack,
+  withWorkspace,
+} from '../kernel/operations.ts'
 import { trashOf, treeName, volumeOf } from '../kernel/places.ts'
 import { purgeTrees } from './purge.ts'
 import { revokeTokensOf } from './token-revocation.ts'
@@ -44,18 +53,18 @@ export async function destroyUnderLock(
   await assertUnused(core, current, { ...input, lease: request.lease, signal: request.signal })
   const quiet = await endBoxes(core, request, current, 'destroy')
   const intent = {
-    ...whose(workspace),
+    ...nameFields(workspace),
     workspace_path: workspace.path,
     cleanup_reason: input.reason ?? 'user',
     tree: treeName(workspace),
   }
-  const begun = await begin(core, request, quiet, 'workspace_destroy_started', 'destroy', intent, { later: true })
+  const started = await begin(core, request, quiet, 'workspace_destroy_started', 'destroy', intent, { later: true })
   try {
-    return await finishDestroy(core, request, begun.workspace, begun.operation)
+    return await finishDestroy(core, request, started.workspace, started.operation)
   } catch (error) {
     if (isFenced(error)) throw error
     // It stays `destroying`, and says why; destroying it again, or aw recover, goes on from here.
-    await giveUp(core, request, begun, 'destroy', error)
+    await rollBack(core, request, started, 'destroy', error)
     throw new AwError(
       'cleanup_failed',
       `${nameOf(workspace)} could not be moved to the trash: ${toAwError(error).message}`,
@@ -77,7 +86,7 @@ export async function finishDestroy(
 ): Promise<Workspace> {
   const intent = intentOf(workspace, 'destroy')
   const volume = volumeOf(workspace)
-  const noted = intended(core)
+  const noted = intentFlushed(core)
   await revokeTokensOf(core, request, workspace.id)
   await noted
   await core.host.unpublish(workspace.path, core.storage.attachment(volume).path, core.basePath)
@@ -87,7 +96,12 @@ export async function finishDestroy(
     core,
     request,
     'workspace_cleanup',
-    { ...whose(workspace), workspace_path: workspace.path, cleanup_reason: intent.cleanup_reason, tree: intent.tree },
+    {
+      ...nameFields(workspace),
+      workspace_path: workspace.path,
+      cleanup_reason: intent.cleanup_reason,
+      tree: intent.tree,
+    },
     operation,
   )
   return append(core, request, workspace, [event])
@@ -111,7 +125,7 @@ export async function closeLost(
     core,
     request,
     'workspace_lost',
-    { ...whose(workspace), workspace_path: workspace.path, reason },
+    { ...nameFields(workspace), workspace_path: workspace.path, reason },
     operation,
   )
   // Its texts stay: a tree that turns up again needs them.

@@ -2,11 +2,11 @@ import type { Inputs, Outputs } from '../../api/table.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import type { Snapshot } from '../../domain/workspace/snapshots.ts'
-import { baseNameOf, hasWayBack, isLive, type Workspace } from '../../domain/workspace/state.ts'
+import { baseNameOf, isLive, isRestorable, type Workspace } from '../../domain/workspace/state.ts'
 import { assertTreesUnused } from '../kernel/activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { findTrashed } from '../kernel/find.ts'
-import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, begin, intentOf, isFenced, nameFields, rollBack, withWorkspace } from '../kernel/operations.ts'
 import { dropOwnBase } from '../sources/own-base.ts'
 import { eraseAll, erasingOf, snapshotPlace, trashOf } from '../kernel/places.ts'
 import { settleDestroyed } from './settle-destroyed.ts'
@@ -17,7 +17,7 @@ export async function purge(core: Core, input: Inputs['purge'], request: Request
     // What is erased cannot be had back: nobody guesses.
     const { id } = await findTrashed(core, input.id, { only: true })
     return await withWorkspace(core, request, id, async (workspace) => {
-      if (!hasWayBack(workspace)) assertAllowed(workspace, 'purge')
+      if (!isRestorable(workspace)) assertAllowed(workspace, 'purge')
       await settleDestroyed(core, workspace)
       await assertTreesUnused(core, workspace, input)
       const trees = workspace.trash.map(({ tree }) => tree)
@@ -44,16 +44,16 @@ export async function purgeTrees(
   { wanted = false } = {},
 ): Promise<Workspace> {
   await settleDestroyed(core, workspace)
-  const isLast = isLastOf(workspace, trees) && (wanted || !hasWayBack(workspace))
+  const isLast = isLastOf(workspace, trees) && (wanted || !isRestorable(workspace))
   // With its last tree go the snapshots of a workspace, but for those that forks began as.
   const snapshots = isLast ? await unforked(core, (await snapshotsOf(core, workspace.id)).values()) : []
-  const data = { ...whose(workspace), trees, snapshots: snapshots.map(({ snapshot }) => snapshot) }
-  const begun = await begin(core, request, workspace, 'workspace_purge_started', 'purge', data)
+  const data = { ...nameFields(workspace), trees, snapshots: snapshots.map(({ snapshot }) => snapshot) }
+  const started = await begin(core, request, workspace, 'workspace_purge_started', 'purge', data)
   try {
-    return await finishPurge(core, request, begun.workspace, begun.operation)
+    return await finishPurge(core, request, started.workspace, started.operation)
   } catch (error) {
     // What cannot be erased must not keep the workspace busy: the next purge, gc or recover tries again.
-    if (!isFenced(error)) await giveUp(core, request, begun, 'purge', error)
+    if (!isFenced(error)) await rollBack(core, request, started, 'purge', error)
     throw error
   }
 }
@@ -70,7 +70,7 @@ export async function finishPurge(
     if (await core.storage.exists(trashOf(tree))) await core.storage.move(trashOf(tree), erasingOf(tree))
   }
   await eraseAll(core, [...trees.map(erasingOf), ...snapshots.map(snapshotPlace)])
-  const hasMore = hasWayBack(workspace) && workspace.snapshots.all > snapshots.length
+  const hasMore = isRestorable(workspace) && workspace.snapshots.all > snapshots.length
   if (isLastOf(workspace, trees) && !hasMore) {
     await core.texts.remove(workspace.id)
     await core.variables.write(workspace.id, {})
@@ -85,7 +85,7 @@ export async function finishPurge(
   }
   if (!isLive(workspace.state)) await core.sizes.remove(workspace.id)
   return append(core, request, workspace, [
-    newEvent(core, request, 'workspace_purged', { ...whose(workspace), trees, snapshots }, operation),
+    newEvent(core, request, 'workspace_purged', { ...nameFields(workspace), trees, snapshots }, operation),
   ])
 }
 

@@ -1,5 +1,5 @@
 import type { WorkspaceId } from '../../domain/ids.ts'
-import { namingWorkspace } from '../../domain/tokens/tokens.ts'
+import { tokensNaming } from '../../domain/tokens/tokens.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { appendHome } from '../kernel/home-stream.ts'
 
@@ -9,7 +9,7 @@ import { appendHome } from '../kernel/home-stream.ts'
  * of a workspace outlives it, whoever dies when.
  */
 export async function revokeTokensOf(core: Core, request: Request, workspace: WorkspaceId): Promise<void> {
-  const naming = namingWorkspace((await core.tokens.all()).values(), workspace)
+  const naming = tokensNaming((await core.tokens.all()).values(), workspace)
   if (naming.length === 0) return
   const revoked = naming.map(({ id: token }) =>
     newEvent(core, request, 'token_revoked', { token, reason: 'workspace_destroyed', workspace, from: null }),

@@ -3,14 +3,14 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import { isWorkspaceId } from '../../domain/ids.ts'
 import { formatName, parseName, type WorkspaceName } from '../../domain/names.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
-import { hasWayBack, nameOf, ofRepository, type Workspace } from '../../domain/workspace/state.ts'
+import { isRestorable, nameOf, repositoryField, type Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { createFrom } from '../workspaces/create.ts'
 import { closeLost } from './destroy.ts'
 import { findTrashed } from '../kernel/find.ts'
 import { fork } from '../snapshots/fork.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
-import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, begin, intentOf, isFenced, nameFields, rollBack, withWorkspace } from '../kernel/operations.ts'
 import { erasingOf, pathOf, trashOf, volumeOf } from '../kernel/places.ts'
 import { settleDestroyed } from './settle-destroyed.ts'
 import { snapshotsOf } from '../snapshots/lookup.ts'
@@ -21,7 +21,7 @@ export async function undelete(core: Core, input: Inputs['undelete'], request: R
   const replaced = /^(ws_[0-9a-z]+)\.(\d+)$/.exec(input.id)
   if (replaced !== null) return undeleteTree(core, input, request, replaced[1] ?? '')
   const found = await findTrashed(core, input.id)
-  if (hasWayBack(found)) return makeAnew(core, input, request, found)
+  if (isRestorable(found)) return recreateFromSnapshot(core, input, request, found)
   const { id } = found
   return withWorkspace(core, request, id, async (workspace) => {
     // Whoever had the lock before has erased what was found.
@@ -43,7 +43,7 @@ function nameTaken(id: string, error: unknown): unknown {
 }
 
 /** The tree is lost, so what comes back is its last snapshot, as a fork; the others stay with what was lost. */
-async function makeAnew(
+async function recreateFromSnapshot(
   core: Core,
   input: Inputs['undelete'],
   request: Request,
@@ -55,7 +55,7 @@ async function makeAnew(
   const name = input.as === undefined ? formatName(lost) : input.as
   const { forks } = await fork(core, { id: lost.id, to: [name], at }, request).catch(async (error: unknown) => {
     const now = await core.store.get(lost.id)
-    throw now !== undefined && hasWayBack(now) ? error : gone(lost)
+    throw now !== undefined && isRestorable(now) ? error : gone(lost)
   })
   const made = forks[0]?.workspace
   if (made == null) throw gone(lost)
@@ -84,7 +84,7 @@ async function undeleteTree(
   const labels = workspace.labels
   const config = { max_size_mb: workspace.config.max_size_mb, allowed_operations: workspace.config.allowed_operations }
   const settings = { id: input.as, profile: workspace.profile, labels, config }
-  const source = { kind: 'trash' as const, tree: input.id, ...ofRepository(workspace) }
+  const source = { kind: 'trash' as const, tree: input.id, ...repositoryField(workspace) }
   const made = await createFrom(core, settings, source, request).catch(async (error: unknown) => {
     const now = await core.store.get(workspace.id)
     throw now?.trash.some(({ tree }) => tree === input.id) === true ? error : noTree(input.id)
@@ -103,16 +103,18 @@ async function bringBack(core: Core, request: Request, workspace: Workspace, nam
   if (newest === undefined) throw gone(workspace)
   if (await core.storage.exists(erasingOf(newest.tree))) throw halfErased(workspace)
   await settleDestroyed(core, workspace)
-  const begun = await begin(core, request, workspace, 'workspace_undelete_started', 'undelete', {
-    ...whose(name),
+  const started = await begin(core, request, workspace, 'workspace_undelete_started', 'undelete', {
+    ...nameFields(name),
     workspace_path: pathOf(core, name),
     tree: newest.tree,
   })
-  const back = await finishUndelete(core, request, begun.workspace, begun.operation).catch(async (error: unknown) => {
-    if (isFenced(error)) throw error
-    await giveUp(core, request, begun, 'undelete', error, () => rollBackUndelete(core, begun.workspace))
-    throw error
-  })
+  const back = await finishUndelete(core, request, started.workspace, started.operation).catch(
+    async (error: unknown) => {
+      if (isFenced(error)) throw error
+      await rollBack(core, request, started, 'undelete', error, () => rollBackUndelete(core, started.workspace))
+      throw error
+    },
+  )
   if (back.state !== 'ready' && back.state !== 'failed') throw gone(back)
   return back
 }
@@ -146,7 +148,7 @@ export async function finishUndelete(
   await revokeTokensOf(core, request, workspace.id)
   const problem = (await refreshMetadata(core, workspace)) ?? (await stillMissing(core, workspace))
   await core.host.publish(workspace.path, core.storage.attachment(volume).path)
-  const data = { ...whose(workspace), workspace_path: workspace.path, tree, ...(problem && { problem }) }
+  const data = { ...nameFields(workspace), workspace_path: workspace.path, tree, ...(problem && { problem }) }
   return append(core, request, workspace, [newEvent(core, request, 'workspace_undeleted', data, operation)])
 }
 

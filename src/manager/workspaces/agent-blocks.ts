@@ -1,10 +1,10 @@
 import {
   agentFileNames,
   blocksFor,
-  compose,
+  composeAgentText,
   inject,
-  mostAgentFileBytes,
-  withBlocks,
+  maxAgentFileBytes,
+  mergeBlocks,
   withoutBlocks,
   type AgentBlock,
   type WithBlocks,
@@ -37,8 +37,8 @@ export async function plannedBlocks(
   const origin = originOf(source)
   const brought = (origin === null ? undefined : await core.store.get(origin)) ?? {}
   // A fork is as its snapshot was: nothing is added to it.
-  if (source.kind === 'workspace') return withBlocks({}, brought)
-  return withBlocks(brought, { agent_blocks: blocksFor(textOf(workspace, documents), filesOf(documents)) })
+  if (source.kind === 'workspace') return mergeBlocks({}, brought)
+  return mergeBlocks(brought, { agent_blocks: blocksFor(textOf(workspace, documents), filesOf(documents)) })
 }
 
 function originOf(source: Source): WorkspaceId | null {
@@ -49,27 +49,27 @@ function originOf(source: Source): WorkspaceId | null {
 function textOf(workspace: WorkspaceName & Pick<Workspace, 'path'>, documents: Documents): string {
   const { task, agent, path } = workspace
   const variables = { task, agent, workspace: nameOf(workspace), workspace_path: path }
-  const composed = documents.agent_files === undefined ? '' : compose(documents.agent_files, variables)
+  const composed = documents.agent_files === undefined ? '' : composeAgentText(documents.agent_files, variables)
   return [documents.claude_md ?? '', composed].filter((part) => part !== '').join('\n\n')
 }
 
 const filesOf = ({ agent_file_names: more = [] }: Documents): string[] => [...new Set([...agentFileNames, ...more])]
 
 /** The same text for an agent that does not look above the content by itself. Empty if there is none, or no need. */
-export async function toldBeside(core: Core, workspace: Workspace): Promise<string> {
+export async function instructionsBesideContent(core: Core, workspace: Workspace): Promise<string> {
   if (profileOf(workspace.profile).content === '.') return ''
   return textOf(workspace, await readDocuments(core, workspace))
 }
 
-export type Left = NonNullable<Imported['untouched_paths']>
+export type UntouchedPaths = NonNullable<Imported['untouched_paths']>
 
 /** Answers those that came with the source and cannot be added to: they are not ours to replace. */
-export function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): Left {
+export function injectAgentFiles(tree: FileHandle, workspace: Workspace, documents: Documents): UntouchedPaths {
   const text = textOf(workspace, documents)
   if (text === '') return []
   return filesOf(documents).flatMap((path) => {
     try {
-      const existing = tree.resolve(path).exists ? tree.read(path, { maxBytes: mostAgentFileBytes }) : null
+      const existing = tree.resolve(path).exists ? tree.read(path, { maxBytes: maxAgentFileBytes }) : null
       tree.write(path, inject(existing, text, blocksAt(workspace, path)))
       return []
     } catch (error) {
@@ -112,7 +112,7 @@ export async function withoutAgentBlocks(core: Core, made: Place, workspace: Wor
 function contentAt(tree: FileHandle, path: string): Buffer | undefined {
   try {
     if (tree.stat(path, { follow: false }).kind !== 'file') return undefined
-    return tree.read(path, { maxBytes: mostAgentFileBytes })
+    return tree.read(path, { maxBytes: maxAgentFileBytes })
   } catch (error) {
     const { code } = toAwError(error)
     if (code === 'file_not_found' || foreign.has(code)) return undefined

@@ -1,23 +1,23 @@
-import { allDone } from '../../domain/settle-all.ts'
+import { settleAll } from '../../domain/settle-all.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { SnapshotId } from '../../domain/ids.ts'
 import { profileOf, type Profile } from '../../domain/workspace/profiles.ts'
 import type { Imported, Workspace } from '../../domain/workspace/state.ts'
 import type { Place } from '../../ports/storage-driver.ts'
-import { injectAgentFiles, type Left } from './agent-blocks.ts'
+import { injectAgentFiles, type UntouchedPaths } from './agent-blocks.ts'
 import { ownBase } from '../sources/base-trees.ts'
 import type { Core, OperationRef, Request } from '../core.ts'
 import { readMetadata, writeMetadata } from '../kernel/metadata.ts'
 import { checkpointSignal, withWorkspace } from '../kernel/operations.ts'
-import { noBeginning } from '../recovery/orphans.ts'
-import { dropOwnBase, withBeginning } from '../sources/own-base.ts'
-import { withoutPassing } from '../sandboxes/placeholders.ts'
+import { noBaseline } from '../recovery/orphans.ts'
+import { dropOwnBase, withOwnBase } from '../sources/own-base.ts'
+import { removePlaceholders } from '../sandboxes/placeholders.ts'
 import { originOfTree, snapshotPlace, stageOf, trashOf } from '../kernel/places.ts'
-import { holdToLimit } from '../space/size-limit.ts'
-import { copying, importedOf, isOuter } from '../sources/fill.ts'
+import { applyKernelLimit } from '../space/size-limit.ts'
+import { copyOptions, importedOf, isExternalSource } from '../sources/fill.ts'
 import { type Content, type Made, makeContent, type Places } from '../sources/content.ts'
 import { publish } from './publish.ts'
-import { beginAsTemplate } from '../templates/template-tree.ts'
+import { createFromTemplate } from '../templates/template-tree.ts'
 import { openTree, type Tree } from '../kernel/trees.ts'
 import type { UndoLog } from '../kernel/rollback.ts'
 
@@ -43,24 +43,24 @@ export async function buildTree(
     return { source, imported: null, place: stage, published: false }
   }
   const places = { whole, filled: stage }
-  const content = isOuter(source)
+  const content = isExternalSource(source)
     ? await makeContent(core, request, { ...workspace, source }, places, { access, noted })
     : await innerContent(core, request, workspace, places, noted)
   const { place, durable } = content
   // What begins as a base is whole by now, so the rest may come at the same time: all wait for one disk.
   const published = durable !== undefined && whole.area === 'volumes'
   const link = published ? publish(core, workspace, undo) : undefined
-  const early = durable && (await allDone(furnish(core, workspace, place), durable, link))
+  const early = durable && (await settleAll(writeOwnFiles(core, workspace, place), durable, link))
   checkpointSignal(request)
   undo.add(() => dropOwnBase(core, request, ownBase(operation)))
-  const begun = await withBeginning(core, request, workspace, operation, place, content)
+  const started = await withOwnBase(core, request, workspace, operation, place, content)
   checkpointSignal(request)
-  const { left, added } = early ?? (await furnish(core, workspace, place))
+  const { left, added } = early ?? (await writeOwnFiles(core, workspace, place))
   const isFrozen = 'base' in content.source && content.source.base !== null
   if (!isFrozen || added) await core.storage.sync(place, { small: (content.imported === null || isFrozen) && !added })
-  await holdToLimit(core, workspace, place)
+  await applyKernelLimit(core, workspace, place)
   checkpointSignal(request)
-  return { ...withLeft(begun, left), place, published }
+  return { ...withUntouchedPaths(started, left), place, published }
 }
 
 interface BuildOptions {
@@ -76,13 +76,13 @@ type Built = Content & {
   readonly published: boolean
 }
 
-interface Furnished {
-  readonly left: Left
+interface OwnFilesResult {
+  readonly left: UntouchedPaths
   readonly added: boolean
 }
 
 /** What aw itself puts into a tree that has its content. */
-async function furnish(core: Core, workspace: Workspace, place: Place): Promise<Furnished> {
+async function writeOwnFiles(core: Core, workspace: Workspace, place: Place): Promise<OwnFilesResult> {
   const profile = profileOf(workspace.profile)
   const documents = await readMetadata(core, workspace)
   using tree = await openTree(core, place)
@@ -102,9 +102,9 @@ async function innerContent(
   noted?: Promise<void>,
 ): Promise<Made> {
   await noted
-  if (source.kind === 'orphan') throw noBeginning(source)
+  if (source.kind === 'orphan') throw noBaseline(source)
   if (source.kind === 'template') {
-    await beginAsTemplate(core, request, source, whole)
+    await createFromTemplate(core, request, source, whole)
     return { source, imported: null, place: whole }
   }
   await core.storage.create(place, { mode: core.config.settings['workspaces.dir_mode'] })
@@ -115,7 +115,7 @@ async function innerContent(
   return { source, imported: null, place }
 }
 
-const withLeft = ({ source, imported }: Content, left: Left): Content => ({
+const withUntouchedPaths = ({ source, imported }: Content, left: UntouchedPaths): Content => ({
   source,
   imported: imported && { ...imported, ...(left.length > 0 && { untouched_paths: left }) },
 })
@@ -136,12 +136,12 @@ export async function forkTree(
     signal: request.signal,
     onProgress: (done) => request.onProgress?.({ phase: 'copying', ...done }),
   })
-  await allDone(furnishFork(core, workspace, place, snapshot), durable)
+  await settleAll(writeForkFiles(core, workspace, place, snapshot), durable)
 }
 
-async function furnishFork(core: Core, workspace: Workspace, place: Place, snapshot: SnapshotId): Promise<void> {
-  await withoutPassing(core, place, { workspace, place: snapshotPlace(snapshot) })
-  await holdToLimit(core, workspace, place)
+async function writeForkFiles(core: Core, workspace: Workspace, place: Place, snapshot: SnapshotId): Promise<void> {
+  await removePlaceholders(core, place, { workspace, place: snapshotPlace(snapshot) })
+  await applyKernelLimit(core, workspace, place)
   const documents = await readMetadata(core, workspace)
   using tree = await openTree(core, place)
   writeMetadata(tree, workspace, documents, { unseen: true })
@@ -158,7 +158,7 @@ async function importTrashed(core: Core, request: Request, tree: string, place: 
   try {
     return await withWorkspace(core, request, origin, async (workspace) => {
       if (!workspace.trash.some((entry) => entry.tree === tree)) throw failed()
-      return importedOf(await core.storage.import(place, { place: trashOf(tree) }, copying(request, '.')))
+      return importedOf(await core.storage.import(place, { place: trashOf(tree) }, copyOptions(request, '.')))
     })
   } catch (error) {
     // Busy is the origin, not the workspace that is being built: that one goes on to be undone.

@@ -1,5 +1,5 @@
 import type { Outputs } from '../../api/table.ts'
-import { configKeys, variableOf, type ConfigKey } from '../../domain/config/config.ts'
+import { configKeys, environmentVariableOf, type ConfigKey } from '../../domain/config/config.ts'
 import type { Core } from '../core.ts'
 
 export async function showConfig(core: Core): Promise<Outputs['config show']> {
@@ -7,7 +7,7 @@ export async function showConfig(core: Core): Promise<Outputs['config show']> {
   const from = (key: ConfigKey): string => {
     const origin = origins[key]
     if (origin === 'file') return core.configFile ?? 'file'
-    return origin === 'environment' ? variableOf(key) : origin === 'flag' ? '--set' : 'default'
+    return origin === 'environment' ? environmentVariableOf(key) : origin === 'flag' ? '--set' : 'default'
   }
   const keys = Object.keys(configKeys) as ConfigKey[]
   return {

@@ -1,12 +1,12 @@
 import type { Inputs } from '../../api/table.ts'
-import { allDone } from '../../domain/settle-all.ts'
+import { settleAll } from '../../domain/settle-all.ts'
 import { toAwError } from '../../domain/errors.ts'
 import { isWorkspaceId, type WorkspaceId } from '../../domain/ids.ts'
 import type { NewEvent } from '../../domain/log/event.ts'
 import type { WorkspaceName } from '../../domain/names.ts'
 import type { Source } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
-import { withoutWorkspace } from '../runs/check.ts'
+import { discardAndExplain } from '../runs/check.ts'
 import { failRequest, firstRun, requestRun, type RunRequest } from '../runs/request.ts'
 import { create } from './create.ts'
 
@@ -19,10 +19,10 @@ export async function createForRun(
 ): Promise<{ id: WorkspaceId; notes: readonly string[] }> {
   try {
     const also = (name: WorkspaceName): NewEvent[] => [firstRun(core, request, name, asked)]
-    const { id, notes } = await createNoting(core, input, request, also)
+    const { id, notes } = await createWithNotes(core, input, request, also)
     if ((await core.store.get(id))?.run === undefined)
       await requestRun(core, request, id, asked).catch(async (error: unknown) => {
-        throw await withoutWorkspace(core, request, id, error)
+        throw await discardAndExplain(core, request, id, error)
       })
     return { id, notes }
   } catch (error) {
@@ -37,14 +37,14 @@ export async function createForRun(
  * With what its owner should know before anything runs in it. That takes git longer than a create does, so they go side
  * by side.
  */
-export async function createNoting(
+export async function createWithNotes(
   core: Core,
   input: Inputs['create'],
   request: Request,
   also?: (name: WorkspaceName) => readonly NewEvent[],
 ): Promise<{ id: WorkspaceId; source: Source; notes: readonly string[] }> {
   const noting = uncommittedNotes(core, input, request)
-  const { id, source } = await allDone(create(core, input, request, also), noting)
+  const { id, source } = await settleAll(create(core, input, request, also), noting)
   return { id: id as WorkspaceId, source: source as Source, notes: await noting }
 }
 

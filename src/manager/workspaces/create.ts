@@ -1,5 +1,5 @@
 import type { Inputs } from '../../api/table.ts'
-import { allDone } from '../../domain/settle-all.ts'
+import { settleAll } from '../../domain/settle-all.ts'
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { WorkspaceId } from '../../domain/ids.ts'
 import type { NewEvent } from '../../domain/log/event.ts'
@@ -9,33 +9,33 @@ import { textRef } from '../../domain/text/ref.ts'
 import { profileOf } from '../../domain/workspace/profiles.ts'
 import type { Source, Workspace } from '../../domain/workspace/state.ts'
 import { newEvent, newId, type Core, type OperationRef, type Request } from '../core.ts'
-import { sideOf } from '../diff/operands.ts'
+import { operandOf } from '../diff/operands.ts'
 import { lookUp } from '../kernel/find.ts'
 import {
   append,
   begin,
   checkpointSignal,
-  intended,
+  intentFlushed,
   isFenced,
   lockWorkspace,
-  retireIfOver,
-  whose,
+  nameFields,
+  retireIfPurged,
 } from '../kernel/operations.ts'
 import { pathOf, volumeOf } from '../kernel/places.ts'
 import { undoLog, type UndoLog } from '../kernel/rollback.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 import { takeOrphan } from '../recovery/orphans.ts'
 import { assertNameFree, forkPoint, forkSettings, whilePresent } from '../snapshots/fork-point.ts'
-import { forgetState } from '../snapshots/current-state.ts'
+import { discardState } from '../snapshots/current-state.ts'
 import { ownBase } from '../sources/base-trees.ts'
 import type { Content } from '../sources/content.ts'
-import { dropOwnBase, withBeginning } from '../sources/own-base.ts'
-import { type Start, startOf } from '../sources/resolve.ts'
-import { broughtIn } from '../space/size-limit.ts'
+import { dropOwnBase, withOwnBase } from '../sources/own-base.ts'
+import { resolveStart, type StartPoint } from '../sources/resolve.ts'
+import { measureImported } from '../space/size-limit.ts'
 import { destroy } from '../trash/destroy.ts'
 import { plannedBlocks } from './agent-blocks.ts'
 import { buildTree, forkTree } from './build.ts'
-import { isLostSource, isWaiting, keepEmpty } from './failed-source.ts'
+import { createEmptyFailed, isSourceUnavailable, isWaiting } from './failed-source.ts'
 import { checkedLabels } from './label.ts'
 import { publish } from './publish.ts'
 import { expiryOf } from './ttl.ts'
@@ -54,8 +54,8 @@ export async function create(
   request: Request,
   also?: CreateOptions['also'],
 ): Promise<WorkspaceView> {
-  const usual = usualTemplate(core, input)
-  const start = await (usual === undefined ? startOf(core, input) : startAs(core, input, usual))
+  const usual = defaultTemplate(core, input)
+  const start = await (usual === undefined ? resolveStart(core, input) : startFromTemplate(core, input, usual))
   if ('fork' in start) return createFork(core, input, start, request)
   const { source, access, profile = input.profile } = start
   if (input.profile !== undefined && input.profile !== profile)
@@ -92,13 +92,13 @@ export async function createFrom(
   const id: WorkspaceId = newId(core, 'ws')
   using lock = await lockWorkspace(core, request, id)
   const undo = undoLog()
-  let begun: { workspace: Workspace; operation: OperationRef } | undefined
+  let started: { workspace: Workspace; operation: OperationRef } | undefined
   try {
     // The intent: from here on the name is taken, and a crash can be understood.
     const hasTexts = Object.values(documents).some((value) => value !== undefined)
     const text = hasTexts ? JSON.stringify(documents) : undefined
     const intent = {
-      ...whose(name),
+      ...nameFields(name),
       workspace_path: pathOf(core, name),
       profile: profile.name,
       source,
@@ -113,15 +113,15 @@ export async function createFrom(
         also: also?.(name),
         later: true,
       })
-    begun = await (source.kind === 'workspace' ? whilePresent(core, request, source, intend) : intend())
-    const { workspace, operation } = begun
+    started = await (source.kind === 'workspace' ? whilePresent(core, request, source, intend) : intend())
+    const { workspace, operation } = started
     if (text !== undefined) {
       undo.add(() => core.texts.remove(id))
       await core.texts.put(id, text)
     }
 
     // The tree, and the link that leads users to it.
-    const noted = intended(core)
+    const noted = intentFlushed(core)
     let content: Content
     if (source.kind === 'workspace') content = await forkVolume(core, request, workspace, source, undo, noted)
     else if (source.kind === 'orphan')
@@ -143,14 +143,14 @@ export async function createFrom(
     return created
   } catch (error) {
     // Another process has taken the operation over, and the tree with it.
-    if (begun !== undefined && isFenced(error)) throw error
+    if (started !== undefined && isFenced(error)) throw error
     const failures = await undo.run()
-    if (begun !== undefined && failures.length === 0 && isLostSource(begun.workspace, error))
-      throw await keepEmpty(core, request, begun.workspace, begun.operation, error)
+    if (started !== undefined && failures.length === 0 && isSourceUnavailable(started.workspace, error))
+      throw await createEmptyFailed(core, request, started.workspace, started.operation, error)
     // If undoing failed, or cannot be told, the operation stays for recovery to end.
-    if (begun !== undefined && failures.length === 0)
-      await closeFailed(core, request, begun.workspace, begun.operation).catch(() => undefined)
-    await retireIfOver(core, lock, id)
+    if (started !== undefined && failures.length === 0)
+      await closeFailed(core, request, started.workspace, started.operation).catch(() => undefined)
+    await retireIfPurged(core, lock, id)
     throw error
   }
 }
@@ -166,7 +166,7 @@ async function forkVolume(
 ): Promise<Content> {
   const volume = volumeOf(workspace)
   undo.add(() => core.storage.erase(volume))
-  await allDone(
+  await settleAll(
     forkTree(core, request, workspace, volume, source.snapshot, noted),
     noted.then(() => publish(core, workspace, undo)),
   )
@@ -184,10 +184,10 @@ async function adoptOrphan(
   await noted
   await takeOrphan(core, request, workspace, undo)
   undo.add(() => dropOwnBase(core, request, ownBase(operation)))
-  const content = { source: workspace.source, imported: await broughtIn(core, workspace) }
-  const begun = await withBeginning(core, request, workspace, operation, volumeOf(workspace), content)
+  const content = { source: workspace.source, imported: await measureImported(core, workspace) }
+  const started = await withOwnBase(core, request, workspace, operation, volumeOf(workspace), content)
   await publish(core, workspace, undo)
-  return begun
+  return started
 }
 
 export function createdEvent(
@@ -198,7 +198,7 @@ export function createdEvent(
   { imported, source }: Content,
 ) {
   const { path, config, created_at } = workspace
-  const data = { ...whose(workspace), workspace_path: path, config, created_at, imported, source }
+  const data = { ...nameFields(workspace), workspace_path: path, config, created_at, imported, source }
   return newEvent(core, request, 'workspace_created', data, operation)
 }
 
@@ -210,7 +210,7 @@ export async function closeFailed(
   operation: OperationRef,
 ): Promise<Workspace> {
   const { path: workspace_path } = workspace
-  const data = { ...whose(workspace), workspace_path, cleanup_reason: 'failed_create' as const, tree: null }
+  const data = { ...nameFields(workspace), workspace_path, cleanup_reason: 'failed_create' as const, tree: null }
   return append(core, request, workspace, [newEvent(core, request, 'workspace_cleanup', data, operation)])
 }
 
@@ -218,7 +218,7 @@ export async function closeFailed(
 async function createFork(
   core: Core,
   input: Inputs['create'],
-  { fork, at }: Extract<Start, { fork: string }>,
+  { fork, at }: Extract<StartPoint, { fork: string }>,
   request: Request,
 ): Promise<WorkspaceView> {
   const given = (['profile', 'config'] as const).find((field) => input[field] !== undefined)
@@ -227,7 +227,7 @@ async function createFork(
       hint: `Leave ${given} out`,
       data: { field: given },
     })
-  const { workspace, snapshot } = await sideOf(core, fork)
+  const { workspace, snapshot } = await operandOf(core, fork)
   const name = formatName(nameFor(core, input))
   await assertNameFree(core, name)
   const point = await forkPoint(core, { id: workspace.id, at: at ?? snapshot ?? undefined }, request)
@@ -238,21 +238,21 @@ async function createFork(
     request.onProgress?.({ phase: 'forking', files: 1 })
     return made
   } catch (error) {
-    if (point.isNew) await forgetState(core, request, workspace.id, point.source.snapshot)
+    if (point.isNew) await discardState(core, request, workspace.id, point.source.snapshot)
     throw error
   }
 }
 
 /** What a workspace begins as if nobody says; undefined: somebody does, or there is no such template. */
-export function usualTemplate({ config: { settings } }: Core, input: Inputs['create']): string | undefined {
+export function defaultTemplate({ config: { settings } }: Core, input: Inputs['create']): string | undefined {
   const isSaid = (['from', 'repo', 'from_workspace', 'template'] as const).some((field) => input[field] !== undefined)
   return isSaid || settings['workspaces.template'] === '' ? undefined : settings['workspaces.template']
 }
 
 /** Whoever has not asked for the template is told who has. */
-async function startAs(core: Core, input: Inputs['create'], template: string): Promise<Start> {
+async function startFromTemplate(core: Core, input: Inputs['create'], template: string): Promise<StartPoint> {
   try {
-    return await startOf(core, { ...input, template })
+    return await resolveStart(core, { ...input, template })
   } catch (error) {
     const { code, message, hint, data } = toAwError(error)
     const by = `The setting workspaces.template is ${template}; to begin without it: --from empty`

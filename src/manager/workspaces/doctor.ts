@@ -6,7 +6,7 @@ import { agentFindings } from '../agents/agents-test.ts'
 import { overLimit } from '../space/over-limit.ts'
 import { pressureFindings } from '../space/pressure.ts'
 import { spaceWarnings, totalWarnings } from '../space/space-report.ts'
-import { quick } from '../space/measure.ts'
+import { quickBounds } from '../space/measure.ts'
 import { usage } from '../space/usage.ts'
 
 /** Tries what can be tried, says what it saw and what would make it better. */
@@ -14,7 +14,7 @@ export async function doctor(core: Core, input: Inputs['doctor'], request: Reque
   const findings = [
     ...(await core.inspect()),
     await storage(core),
-    abilities(core),
+    capabilityFinding(core),
     ...(await space(core, request)),
     ...(await overLimit(core, request)),
     ...(await pressureFindings(core)),
@@ -25,12 +25,12 @@ export async function doctor(core: Core, input: Inputs['doctor'], request: Reque
   ]
   return {
     ok: findings.every(({ status }) => status !== 'problem'),
-    findings: findings.map((finding) => tidy(core, finding)),
+    findings: findings.map((finding) => tidyFinding(core, finding)),
   }
 }
 
 /** The rest of what a loader says is for whoever mends the loader; what is to be typed names this home. */
-const tidy = ({ home }: Core, { message, hint, ...finding }: Finding): Finding => ({
+const tidyFinding = ({ home }: Core, { message, hint, ...finding }: Finding): Finding => ({
   ...finding,
   message: message.split('\n', 1)[0] ?? '',
   hint: hint?.replaceAll('--home HOME', `--home ${home}`) ?? null,
@@ -44,7 +44,7 @@ async function storage(core: Core): Promise<Finding> {
 }
 
 /** What the trees can and cannot do, and why not. */
-function abilities({ storage: { capabilities } }: Core): Finding {
+function capabilityFinding({ storage: { capabilities } }: Core): Finding {
   const { visibility, live, hardlinks, dirRename, idmap, unfaithful } = capabilities
   const why = (what: string): string => unfaithful.find((one) => one.what === what)?.why ?? 'nobody knows why'
   const said = [
@@ -65,7 +65,7 @@ async function space(core: Core, request: Request): Promise<Finding[]> {
     const enough = free.bytes >= core.config.settings['space.min_free_mb'] * 2 ** 20
     const inodes = free.files === null ? '' : `, and ${free.files.free} of ${free.files.total} inodes`
     const message = `${sizeText(free.bytes)} of ${sizeText(free.total)} are free where workspaces are kept${inodes}`
-    const { limits: reserved, totals } = await usage(core, {}, request, quick)
+    const { limits: reserved, totals } = await usage(core, {}, request, quickBounds)
     const warnings = [...spaceWarnings(core, free, reserved), ...totalWarnings(core, totals.all)]
     return [
       { name: 'space', status: enough ? 'ok' : 'problem', message, hint: enough ? null : 'Make room with aw gc' },

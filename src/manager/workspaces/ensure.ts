@@ -4,7 +4,7 @@ import { assertAllowed } from '../../domain/workspace/allow.ts'
 import type { Core, Request } from '../core.ts'
 import { lookUp } from '../kernel/find.ts'
 import { checkpointSignal, withWorkspace } from '../kernel/operations.ts'
-import { isTreeGone, treeGone } from '../kernel/missing-tree.ts'
+import { isTreeMissing, missingTree } from '../kernel/missing-tree.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 import { create } from './create.ts'
 import { isWaiting } from './failed-source.ts'
@@ -15,7 +15,7 @@ export async function ensure(core: Core, input: Inputs['ensure'], request: Reque
     const found = await lookUp(core, input.id)
     if (found?.operation === null && !isWaiting(found)) {
       assertAllowed(found, 'path')
-      if (await isTreeGone(core, found)) throw treeGone(found)
+      if (await isTreeMissing(core, found)) throw missingTree(found)
       return view(core, found)
     }
     try {

@@ -3,10 +3,10 @@ import { AwError } from '../../domain/errors.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import type { Workspace } from '../../domain/workspace/state.ts'
 import type { Variable } from '../../ports/variables.ts'
-import { liveBoxes, unlessGone } from '../sandboxes/commands.ts'
+import { ignoreGone, liveBoxes } from '../sandboxes/commands.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 
 type Names = Outputs['env list']
 
@@ -38,7 +38,7 @@ async function change(
     for (const name of unset) delete all[name]
     assertFew(all)
     const set = Object.entries(given).map(([name, { secret }]) => ({ name, secret }))
-    const data = { ...whose(workspace), set, unset: [...unset] }
+    const data = { ...nameFields(workspace), set, unset: [...unset] }
     await append(core, request, workspace, [newEvent(core, request, 'env_changed', data)])
     await core.variables.write(id, all)
     await takeAway(core, workspace, unset)
@@ -51,7 +51,7 @@ async function takeAway(core: Core, workspace: Workspace, names: readonly string
   if (names.length === 0) return
   for (const box of await liveBoxes(core, workspace)) {
     await using connected = box
-    for (const name of names) await connected.take(name).catch(unlessGone)
+    for (const name of names) await connected.take(name).catch(ignoreGone)
   }
 }
 
@@ -82,18 +82,18 @@ function checked(name: string): string {
   })
 }
 
-const mostBytes = 64 * 1024
+const maxBytes = 64 * 1024
 
 function assertFew(all: Readonly<Record<string, Variable>>): void {
   const bytes = Object.entries(all).reduce((sum, [name, { value }]) => sum + name.length + Buffer.byteLength(value), 0)
   const withNul = Object.values(all).some(({ value }) => value.includes('\0'))
-  if (bytes <= mostBytes && !withNul) return
+  if (bytes <= maxBytes && !withNul) return
   throw new AwError(
     'invalid_input',
     withNul ? 'A value holds a NUL byte' : `Variables of ${bytes} bytes are too much`,
     {
-      hint: `All together may be ${mostBytes} bytes; longer texts belong into files`,
-      data: { field: 'env', limit: mostBytes },
+      hint: `All together may be ${maxBytes} bytes; longer texts belong into files`,
+      data: { field: 'env', limit: maxBytes },
     },
   )
 }

@@ -2,13 +2,13 @@ import { AwError, toAwError } from '../../domain/errors.ts'
 import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import { buildTree } from './build.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
-import { append, whose } from '../kernel/operations.ts'
+import { append, nameFields } from '../kernel/operations.ts'
 import { stageOf, volumeOf } from '../kernel/places.ts'
 import { undoLog } from '../kernel/rollback.ts'
 import { publish } from './publish.ts'
 
 /** A repository may be there tomorrow, and whoever asked for it may not be here now: the workspace waits for both. */
-export const isLostSource = ({ source }: Workspace, error: unknown): boolean =>
+export const isSourceUnavailable = ({ source }: Workspace, error: unknown): boolean =>
   source.kind === 'git' && toAwError(error).code === 'source_failed'
 
 /** It holds its name and nothing else: the source could not be had. */
@@ -16,7 +16,7 @@ export const isWaiting = ({ state, problem, operation }: Workspace): boolean =>
   state === 'failed' && problem?.code === 'source_failed' && operation === null
 
 /** Makes the workspace all the same, empty and `failed`. Answers the error to tell. */
-export async function keepEmpty(
+export async function createEmptyFailed(
   core: Core,
   request: Request,
   workspace: Workspace,
@@ -33,7 +33,7 @@ export async function keepEmpty(
     await publish(core, workspace, undo)
     const { path, created_at } = workspace
     const problem = { code, message }
-    const outcome = { ...whose(workspace), workspace_path: path, created_at, problem }
+    const outcome = { ...nameFields(workspace), workspace_path: path, created_at, problem }
     await append(core, request, workspace, [newEvent(core, request, 'workspace_source_failed', outcome, operation)])
     undo.keep()
   } catch (error) {

@@ -3,7 +3,7 @@ import { AwError } from '../../domain/errors.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 
 export async function label(core: Core, input: Inputs['label'], request: Request): Promise<WorkspaceView> {
@@ -16,21 +16,21 @@ export async function label(core: Core, input: Inputs['label'], request: Request
     return view(
       core,
       await append(core, request, workspace, [
-        newEvent(core, request, 'workspace_labelled', { ...whose(workspace), labels }),
+        newEvent(core, request, 'workspace_labelled', { ...nameFields(workspace), labels }),
       ]),
     )
   })
 }
 
-const mostLabels = 64
+const maxLabels = 64
 
 /** Labels are for finding things by; they are not a place for documents. */
 export function checkedLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   const count = Object.keys(labels).length
-  if (count > mostLabels) {
-    throw new AwError('invalid_input', `${count} labels are too many: a workspace has ${mostLabels} at the most`, {
+  if (count > maxLabels) {
+    throw new AwError('invalid_input', `${count} labels are too many: a workspace has ${maxLabels} at the most`, {
       hint: 'Keep what is more than a word or two in a file of the workspace',
-      data: { field: 'labels', count, limit: mostLabels },
+      data: { field: 'labels', count, limit: maxLabels },
     })
   }
   for (const [key, value] of Object.entries(labels)) {

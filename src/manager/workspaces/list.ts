@@ -4,7 +4,7 @@ import { parseDuration } from '../../domain/text/duration.ts'
 import { isLive, workspaceStates, type WorkspaceStateName } from '../../domain/workspace/state.ts'
 import type { Core, Request } from '../core.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
-import { glance, rulerFor } from '../space/measure.ts'
+import { boundedMeasure, listBounds } from '../space/measure.ts'
 import { sizeOf } from './size.ts'
 
 /** Only looks: it waits for no lock and recovers nothing. */
@@ -20,7 +20,7 @@ export async function list(core: Core, input: Inputs['list'], request: Request):
     limit: input.limit,
   })
   if (input.sizes !== true) return found.map((workspace) => view(core, workspace))
-  const ruler = rulerFor(core, request, found.length, glance)
+  const ruler = boundedMeasure(core, request, found.length, listBounds)
   const sized: WorkspaceView[] = []
   for (const workspace of found) sized.push({ ...view(core, workspace), ...(await sizeOf(workspace, ruler)) })
   return sized

@@ -5,14 +5,14 @@ import { nameOf, type Workspace } from '../../domain/workspace/state.ts'
 import type { Core } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { volumeOf } from '../kernel/places.ts'
-import { isTreeGone, treeGone } from '../kernel/missing-tree.ts'
+import { isTreeMissing, missingTree } from '../kernel/missing-tree.ts'
 
 /** Only looks: it waits for no lock and recovers nothing. */
 export async function path(core: Core, input: Inputs['path']): Promise<Outputs['path']> {
   const workspace = await findWorkspace(core, input.id)
   assertAllowed(workspace, 'path')
   const { kind, path: target } = core.storage.attachment(volumeOf(workspace))
-  if (await isTreeGone(core, workspace)) throw treeGone(workspace)
+  if (await isTreeMissing(core, workspace)) throw missingTree(workspace)
   if (kind !== 'dir') throw notVisible(workspace)
   await core.storage.ready(volumeOf(workspace))
   if ((await core.host.published(workspace.path)) === target) return { path: workspace.path }

@@ -6,7 +6,7 @@ import { assertUnused } from '../kernel/activity.ts'
 import { newEvent, type Core, type OperationRef, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { refreshMetadata } from '../kernel/metadata.ts'
-import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, begin, intentOf, isFenced, nameFields, rollBack, withWorkspace } from '../kernel/operations.ts'
 import { pathOf, volumeOf } from '../kernel/places.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 
@@ -32,18 +32,18 @@ async function renameUnderLock(
   workspace: Workspace,
   to: WorkspaceName,
 ): Promise<Workspace> {
-  const begun = await begin(core, request, workspace, 'workspace_rename_started', 'rename', {
-    ...whose(workspace),
+  const started = await begin(core, request, workspace, 'workspace_rename_started', 'rename', {
+    ...nameFields(workspace),
     workspace_path: workspace.path,
     to_task_id: to.task,
     to_agent_id: to.agent,
     to_path: pathOf(core, to),
   })
   try {
-    return await finishRename(core, request, begun.workspace, begun.operation)
+    return await finishRename(core, request, started.workspace, started.operation)
   } catch (error) {
     if (isFenced(error)) throw error
-    await giveUp(core, request, begun, 'rename', error, () => rollBackRename(core, begun.workspace))
+    await rollBack(core, request, started, 'rename', error, () => rollBackRename(core, started.workspace))
     throw error
   }
 }
@@ -60,7 +60,12 @@ export async function finishRename(
   await core.host.publish(workspace.path, target)
   const problem = await refreshMetadata(core, workspace)
   await core.host.unpublish(was.path, target, core.basePath)
-  const data = { ...whose(workspace), workspace_path: workspace.path, from: nameOf(was), ...(problem && { problem }) }
+  const data = {
+    ...nameFields(workspace),
+    workspace_path: workspace.path,
+    from: nameOf(was),
+    ...(problem && { problem }),
+  }
   return append(core, request, workspace, [newEvent(core, request, 'workspace_renamed', data, operation)])
 }
 

@@ -10,8 +10,8 @@ import { closeLostRuns } from '../recovery/boxes.ts'
 import { restarted } from '../sandboxes/start.ts'
 import { endBoxes } from '../sandboxes/stop.ts'
 import { readDocuments } from '../kernel/metadata.ts'
-import { append, begin, giveUp, intentOf, isFenced, whose, withWorkspace } from '../kernel/operations.ts'
-import { noBeginning } from '../recovery/orphans.ts'
+import { append, begin, intentOf, isFenced, nameFields, rollBack, withWorkspace } from '../kernel/operations.ts'
+import { noBaseline } from '../recovery/orphans.ts'
 import { dropOwnBase } from '../sources/own-base.ts'
 import { stageOf, trashOf, treeName, volumeOf } from '../kernel/places.ts'
 import { undoLog } from '../kernel/rollback.ts'
@@ -22,7 +22,7 @@ export async function reset(core: Core, input: Inputs['reset'], request: Request
   const { id } = await findWorkspace(core, input.id)
   return withWorkspace(core, request, id, async (workspace) => {
     assertAllowed(workspace, 'reset')
-    if (workspace.source.kind === 'orphan') throw noBeginning(workspace.source)
+    if (workspace.source.kind === 'orphan') throw noBaseline(workspace.source)
     const current = await closeLostRuns(core, request, workspace)
     await assertUnused(core, current, { ...input, lease: request.lease, signal: request.signal })
     const quiet = await endBoxes(core, request, current, 'reset')
@@ -32,7 +32,7 @@ export async function reset(core: Core, input: Inputs['reset'], request: Request
 
 async function resetUnderLock(core: Core, request: Request, workspace: Workspace): Promise<Workspace> {
   const { workspace: begun, operation } = await begin(core, request, workspace, 'workspace_reset_started', 'reset', {
-    ...whose(workspace),
+    ...nameFields(workspace),
     workspace_path: workspace.path,
     generation: workspace.generation + 1,
     tree: treeName(workspace),
@@ -50,7 +50,7 @@ async function resetUnderLock(core: Core, request: Request, workspace: Workspace
   } catch (error) {
     if (isFenced(error)) throw error
     const failures = await undo.run()
-    if (failures.length === 0) await giveUp(core, request, { workspace: begun, operation }, 'reset', error)
+    if (failures.length === 0) await rollBack(core, request, { workspace: begun, operation }, 'reset', error)
     throw error
   }
 }
@@ -74,7 +74,7 @@ export async function finishReset(
   const { generation, tree } = intentOf(workspace, 'reset')
   if (!(await core.storage.exists(volumeOf(workspace))))
     await core.storage.move(stageOf(operation), volumeOf(workspace))
-  const data = { ...whose(workspace), workspace_path: workspace.path, generation, tree, source, imported }
+  const data = { ...nameFields(workspace), workspace_path: workspace.path, generation, tree, source, imported }
   const done = await append(core, request, workspace, [newEvent(core, request, 'workspace_reset', data, operation)])
   // The tree in the trash is compared with it no more. If it cannot go now, gc removes it.
   if (baseNameOf(done) !== baseNameOf(workspace))

@@ -4,8 +4,8 @@ import { leaseOf } from '../access/lease.ts'
 import type { Core, Request } from '../core.ts'
 import { findToShow } from '../kernel/find.ts'
 import type { WorkspaceView } from '../kernel/view.ts'
-import { shown } from '../snapshots/lineage.ts'
-import { glance, rulerFor } from '../space/measure.ts'
+import { viewWithLineage } from '../snapshots/lineage.ts'
+import { boundedMeasure, listBounds } from '../space/measure.ts'
 import { gradeOf } from '../space/size-limit.ts'
 import { sizeOf } from './size.ts'
 
@@ -13,11 +13,13 @@ import { sizeOf } from './size.ts'
 export async function show(core: Core, input: Inputs['show'], request: Request): Promise<WorkspaceView> {
   const workspace = await findToShow(core, input.id)
   const known = {
-    ...(await shown(core, workspace)),
+    ...(await viewWithLineage(core, workspace)),
     ...(await limited(core, workspace)),
     ...(await used(core, workspace)),
   }
-  return input.sizes === true ? { ...known, ...(await sizeOf(workspace, rulerFor(core, request, 1, glance))) } : known
+  return input.sizes === true
+    ? { ...known, ...(await sizeOf(workspace, boundedMeasure(core, request, 1, listBounds))) }
+    : known
 }
 
 async function used(core: Core, workspace: Workspace): Promise<Pick<WorkspaceView, 'lease'>> {

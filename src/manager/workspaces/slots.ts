@@ -3,7 +3,7 @@ import { slotCount } from '../../domain/sandbox/variables.ts'
 import { isLive, workspaceStates, type Workspace } from '../../domain/workspace/state.ts'
 import type { Lock } from '../../ports/host.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
-import { append, whose } from '../kernel/operations.ts'
+import { append, nameFields } from '../kernel/operations.ts'
 
 /** A workspace that has its number. */
 export type Slotted = Workspace & { readonly slot: number }
@@ -18,7 +18,7 @@ export async function withSlot(core: Core, request: Request, workspace: Workspac
   if (hasSlot(workspace)) return workspace
   using _ = await lockSlots(core, request)
   const slot = await freeSlot(core)
-  const data = { ...whose(workspace), slot }
+  const data = { ...nameFields(workspace), slot }
   const event = newEvent(core, request, 'workspace_slot_taken', data)
   return { ...(await append(core, request, workspace, [event])), slot }
 }

@@ -3,7 +3,7 @@ import { parseDuration } from '../../domain/text/duration.ts'
 import { assertAllowed } from '../../domain/workspace/allow.ts'
 import { newEvent, type Core, type Request } from '../core.ts'
 import { findWorkspace } from '../kernel/find.ts'
-import { append, whose, withWorkspace } from '../kernel/operations.ts'
+import { append, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { view, type WorkspaceView } from '../kernel/view.ts'
 
 /** When the time is over that something is needed for. */
@@ -17,7 +17,7 @@ export async function ttl(core: Core, input: Inputs['ttl'], request: Request): P
   const expires_at = input.duration === 'none' ? null : expiryOf(core, input.duration, 'duration')
   return withWorkspace(core, request, found.id, async (workspace) => {
     assertAllowed(workspace, 'ttl')
-    const event = newEvent(core, request, 'workspace_ttl_set', { ...whose(workspace), expires_at })
+    const event = newEvent(core, request, 'workspace_ttl_set', { ...nameFields(workspace), expires_at })
     return view(core, await append(core, request, workspace, [event]))
   })
 }

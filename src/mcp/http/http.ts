@@ -9,11 +9,11 @@ import {
   type McpServer,
 } from '@modelcontextprotocol/server'
 import { toAwError } from '../../domain/errors.ts'
-import { readJson, usualLimits, type JsonLimits } from '../../domain/text/strict-json.ts'
+import { defaultJsonLimits, readJson, type JsonLimits } from '../../domain/text/strict-json.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
 import { mcpServer, type CallerContext } from '../server.ts'
-import type { May } from '../tools.ts'
+import type { HasScope } from '../tools.ts'
 import { bodyOf, send, webRequest } from './node.ts'
 import { sessionsWith, type Session, type SessionLimits } from './sessions.ts'
 
@@ -32,7 +32,7 @@ export interface McpCaller {
   /** Only this workspace. */
   readonly workspace?: string | undefined
   /** What is offered to them; default: everything. */
-  readonly may?: May | undefined
+  readonly may?: HasScope | undefined
   /**
    * What they may do, in any words: a session has the rights that it was opened with, so it is not found by a caller who
    * has others since.
@@ -61,7 +61,7 @@ const usual: SessionLimits = { most: 256, mostOfOne: 32, idleMs: 30 * 60 * 1000 
  * Streamable HTTP. Requests of the protocol of 2026-07-28 stand each for themselves; older clients get a session. A client
  * that goes away in the middle of a call cancels it: answers are not kept for later.
  */
-export function mcpHttp({ version, sessions: given, json = usualLimits }: McpHttpOptions): McpHttp {
+export function mcpHttp({ version, sessions: given, json = defaultJsonLimits }: McpHttpOptions): McpHttp {
   const sessions = sessionsWith({ ...usual, ...given })
   const calls = new Set<Promise<unknown>>()
   const requests = new Set<{ readonly callerId: string; readonly gone: AbortController; listens: boolean }>()

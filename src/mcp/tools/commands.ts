@@ -3,7 +3,7 @@ import { exitView } from '../../api/views.ts'
 import { isolations } from '../../domain/sandbox/spec.ts'
 import { AwError, type ErrorCode } from '../../domain/errors.ts'
 import { boundedStreams, type BoundedOutput } from '../output.ts'
-import { pickedFrom } from '../schema.ts'
+import { pickValues } from '../schema.ts'
 import { entry } from '../tool.ts'
 
 const ending = ['code', 'signal', 'duration_ms', 'timed_out', 'output_cut', 'over_limit'] as const
@@ -83,8 +83,8 @@ export const commandTools = [
       let started = {}
       let exit: Ending = {}
       for await (const item of manager.stream('exec', input, call)) {
-        if (item.type === 'started') started = pickedFrom(item, ['workspace', 'command', 'isolation', 'notes'])
-        else if (item.type === 'exit') exit = pickedFrom(item, ending)
+        if (item.type === 'started') started = pickValues(item, ['workspace', 'command', 'isolation', 'notes'])
+        else if (item.type === 'exit') exit = pickValues(item, ending)
         else if (item.type === 'failed') throw failure(item.error)
         else add(item.type, item.data ?? '')
       }

@@ -6,15 +6,15 @@ import { AwError } from '../../domain/errors.ts'
 import { isText } from '../../domain/text/diff.ts'
 import { limits } from '../limits.ts'
 import { wholeCharacters } from '../output.ts'
-import { picked, pickedFrom } from '../schema.ts'
+import { pickFields, pickValues } from '../schema.ts'
 import { entry, nextCursor, paging, type Paged } from '../tool.ts'
 import { cutField } from './commands.ts'
 
 type File = Outputs['fs stat']
 
 const shown = ['path', 'kind', 'size', 'mode', 'mtime', 'target', 'escapes'] as const satisfies readonly (keyof File)[]
-const file = picked(fileView, shown)
-const told = (view: File): Pick<File, (typeof shown)[number]> => pickedFrom(view, shown)
+const file = pickFields(fileView, shown)
+const summaryOf = (view: File): Pick<File, (typeof shown)[number]> => pickValues(view, shown)
 const line = ({ path, kind, size, target, escapes }: File): string => {
   const leads = target === undefined ? '' : ` -> ${target}${escapes === true ? ' (leads out of the workspace)' : ''}`
   return `${path}${kind === 'directory' ? '/' : ''}${leads}  ${kind === 'file' ? `${size} bytes` : kind}`
@@ -84,7 +84,7 @@ export const fileTools = [
     async run(manager, { encoding = 'utf-8', content, ...input }, { call }) {
       const bytes = encoding === 'base64' ? fromBase64(content) : Buffer.from(content)
       const written = await manager.call('fs write', { parents: true, ...input, content: bytes }, call)
-      return { structured: told(written), text: `Wrote ${written.size} bytes to ${written.path}` }
+      return { structured: summaryOf(written), text: `Wrote ${written.size} bytes to ${written.path}` }
     },
   }),
   entry<'fs list', Paged & { recursive?: boolean }>({
@@ -115,7 +115,7 @@ export const fileTools = [
       const { entries, next } = await manager.call('fs list', { id, path, limit, after: cursor }, call)
       const more = next === null ? [] : [`There are more; next_cursor is ${next}`]
       return {
-        structured: { entries: entries.map(told), next_cursor: next },
+        structured: { entries: entries.map(summaryOf), next_cursor: next },
         text: entries.length === 0 ? 'It is empty' : [...entries.map(line), ...more].join('\n'),
       }
     },

@@ -5,7 +5,7 @@ import { toAwError } from '../../domain/errors.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
 import { boundedOutput, boundedStreams } from '../output.ts'
-import { picked, pickedFrom } from '../schema.ts'
+import { pickFields, pickValues } from '../schema.ts'
 import { countIn, entry, nextCursor, type ToolContext } from '../tool.ts'
 import { cutField, endText, failure, outputFields, outputText } from './commands.ts'
 import { folder, withFolder, type WithFolder } from './workspaces.ts'
@@ -27,8 +27,8 @@ const shown = [
 ] as const satisfies readonly (keyof Run)[]
 
 const runs = operations.find(({ name }) => name === 'runs')
-const run: JsonSchema = picked(runs?.output.items ?? {}, shown)
-const told = (view: Run): Pick<Run, (typeof shown)[number]> => pickedFrom(view, shown)
+const run: JsonSchema = pickFields(runs?.output.items ?? {}, shown)
+const summaryOf = (view: Run): Pick<Run, (typeof shown)[number]> => pickValues(view, shown)
 const isOver = ({ ended_at: end }: Run): boolean => end !== null
 
 const line = ({ workspace, number, state, exit }: Run): string =>
@@ -98,7 +98,7 @@ export const runTools = [
       const view = known.run as Run
       const more = isOver(view) ? [] : ['It goes on: ask get_run how it is']
       return {
-        structured: { run: told(view), ...pickedFrom(known, ['isolation', 'notes', 'changes']), ...wrote },
+        structured: { run: summaryOf(view), ...pickValues(known, ['isolation', 'notes', 'changes']), ...wrote },
         text: [outputText(wrote) + line(view), ...more].join('\n'),
       }
     },
@@ -124,11 +124,11 @@ export const runTools = [
     async run(manager, { wait_ms: wait, cursor, ...input }, context) {
       const from = cursor === undefined ? undefined : countIn(cursor)
       const view = await lookAt(manager, input, wait, context)
-      const wrote = await part(manager, { ...input, from }, context)
+      const wrote = await readLogPart(manager, { ...input, from }, context)
       const next = wrote.more || !isOver(view) ? String(wrote.next) : null
       const more = next === null ? [] : [`next_cursor is ${next}`]
       return {
-        structured: { run: told(view), output: wrote.text, lost_bytes: wrote.lost, next_cursor: next },
+        structured: { run: summaryOf(view), output: wrote.text, lost_bytes: wrote.lost, next_cursor: next },
         text: [wrote.text, line(view), ...more].filter((one) => one !== '').join('\n'),
       }
     },
@@ -161,7 +161,7 @@ async function lookAt(
 }
 
 /** As much as an answer holds, from a position on. */
-async function part(
+async function readLogPart(
   manager: Manager,
   input: { id: string; run?: number | undefined; from: number | undefined; last_kb?: number | undefined },
   { call }: ToolContext,

@@ -1,9 +1,9 @@
 import { list, object, string, type JsonSchema } from '../../api/schema.ts'
 import { operations, type Inputs, type Outputs } from '../../api/table.ts'
-import { changeView, madeSnapshot, snapshotView } from '../../api/views.ts'
+import { changeView, createdSnapshot, snapshotView } from '../../api/views.ts'
 import type { Manager } from '../../ports/manager.ts'
 import { limits } from '../limits.ts'
-import { picked, pickedFrom } from '../schema.ts'
+import { pickFields, pickValues } from '../schema.ts'
 import { countIn, entry, nextCursor, paging, type Answer, type Paged, type ToolContext } from '../tool.ts'
 import { cutField } from './commands.ts'
 
@@ -22,7 +22,7 @@ const shown = [
   'files_changed',
   'head',
 ] as const
-const told = (view: Snapshot): Pick<Snapshot, (typeof shown)[number]> => pickedFrom(view, shown)
+const summaryOf = (view: Snapshot): Pick<Snapshot, (typeof shown)[number]> => pickValues(view, shown)
 const line = ({ id, label, created_at: at, reason, head }: Snapshot): string =>
   `${id}  ${at}  ${label ?? `(${reason})`}${head ? '  [head]' : ''}`
 
@@ -38,11 +38,11 @@ const restoredFields = [
   'differences',
 ] as const
 const restored = operations.find(({ name }) => name === 'restore')?.output as JsonSchema
-const mostDifferences = 100
+const maxDifferences = 100
 
 const changeFields = ['path', 'change', 'from', 'what', 'binary', 'lines', 'omitted'] as const
 const diffOutput = object({
-  changes: list(picked(changeView, [...changeFields, 'text']) as typeof changeView),
+  changes: list(pickFields(changeView, [...changeFields, 'text']) as typeof changeView),
   next_cursor: nextCursor,
   cut: cutField,
 })
@@ -64,10 +64,10 @@ export const snapshotTools = [
       'Keep the whole tree of a workspace as it is now: every file, also ignored ones. Cheap: take one before anything ' +
       'risky and when tests pass. restore goes back to it.',
     fields: ['id', 'label', 'key'],
-    output: picked(madeSnapshot, [...shown, 'created']),
+    output: pickFields(createdSnapshot, [...shown, 'created']),
     async run(manager, input, { call }) {
       const made = await manager.call('snapshot', input, call)
-      return { structured: { ...told(made), created: made.created }, text: line(made) }
+      return { structured: { ...summaryOf(made), created: made.created }, text: line(made) }
     },
   }),
   entry<'snapshots', Paged>({
@@ -77,7 +77,10 @@ export const snapshotTools = [
     description: 'List the snapshots of a workspace, newest first, in pages.',
     fields: ['id'],
     add: paging,
-    output: object({ snapshots: list(picked(snapshotView, shown) as typeof snapshotView), next_cursor: nextCursor }),
+    output: object({
+      snapshots: list(pickFields(snapshotView, shown) as typeof snapshotView),
+      next_cursor: nextCursor,
+    }),
     async run(manager, { id, cursor, limit = limits.items }, { call }) {
       const from = countIn(cursor)
       const newest = (await manager.call('snapshots', { id, limit: from + limit + 1 }, call)).toReversed()
@@ -85,7 +88,7 @@ export const snapshotTools = [
       const next = newest.length > from + limit ? String(from + limit) : null
       const more = next === null ? [] : [`There are more; next_cursor is ${next}`]
       return {
-        structured: { snapshots: page.map(told), next_cursor: next },
+        structured: { snapshots: page.map(summaryOf), next_cursor: next },
         text: page.length === 0 ? 'There are none' : [...page.map(line), ...more].join('\n'),
       }
     },
@@ -98,15 +101,15 @@ export const snapshotTools = [
       'Make a workspace, or with paths only some of its files, equal to a snapshot. What was there before becomes a ' +
       'snapshot itself (kept), so nothing is lost and a restore can be taken back.',
     fields: ['id', 'snapshot', 'branch', 'paths', 'restart'],
-    output: picked(restored, restoredFields, { add: { cut: cutField } }),
+    output: pickFields(restored, restoredFields, { add: { cut: cutField } }),
     hints: { idempotentHint: true },
     async run(manager, input, { call }) {
       const done = await manager.call('restore', input, call)
-      const differences = done.differences.slice(0, mostDifferences)
-      const cut = `Only the first ${mostDifferences} differences are told; diff shows all`
+      const differences = done.differences.slice(0, maxDifferences)
+      const cut = `Only the first ${maxDifferences} differences are told; diff shows all`
       return {
         structured: {
-          ...pickedFrom(done, restoredFields),
+          ...pickValues(done, restoredFields),
           differences,
           ...(differences.length < done.differences.length && { cut }),
         },
@@ -168,7 +171,7 @@ async function compared(
     if (more) break
     if (size > left) cut = `The patch of ${change.path} has ${size} bytes and is cut; read the file in parts`
     const text = change.text === undefined ? {} : { text: change.text.slice(0, left) }
-    changes.push({ ...pickedFrom(change, changeFields), ...text })
+    changes.push({ ...pickValues(change, changeFields), ...text })
     left -= size
   }
   const next = more ? String(skip + changes.length) : null

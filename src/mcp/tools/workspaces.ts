@@ -2,7 +2,7 @@ import { list, nullable, object, string, type JsonSchema } from '../../api/schem
 import type { Inputs, Outputs } from '../../api/table.ts'
 import { forkView, workspaceView } from '../../api/views.ts'
 import { limits } from '../limits.ts'
-import { picked, pickedFrom } from '../schema.ts'
+import { pickFields, pickValues } from '../schema.ts'
 import { entry, nextCursor, paging, type Paged } from '../tool.ts'
 
 type View = Outputs['show']
@@ -24,8 +24,8 @@ const shown = [
   'problem',
 ] as const satisfies readonly (keyof View)[]
 
-const workspace: JsonSchema = picked(workspaceView, shown)
-const told = (view: View): Pick<View, (typeof shown)[number]> => pickedFrom(view, shown)
+const workspace: JsonSchema = pickFields(workspaceView, shown)
+const summaryOf = (view: View): Pick<View, (typeof shown)[number]> => pickValues(view, shown)
 const line = ({ workspace_id: name, state, id, path }: View): string =>
   [name, state, id, ...(path === null ? [] : [path])].join('  ')
 
@@ -61,7 +61,7 @@ export const workspaceTools = [
     async run(manager, input, { call }) {
       const made = await manager.call('create', withFolder(input), call)
       return {
-        structured: told(made),
+        structured: summaryOf(made),
         text: `Made ${made.workspace_id} (${made.id})${made.path === null ? '' : ` at ${made.path}`}`,
       }
     },
@@ -82,7 +82,7 @@ export const workspaceTools = [
       const next = found.length > limit ? (page.at(-1)?.id ?? null) : null
       const more = next === null ? [] : [`There are more; next_cursor is ${next}`]
       return {
-        structured: { workspaces: page.map(told), next_cursor: next },
+        structured: { workspaces: page.map(summaryOf), next_cursor: next },
         text: page.length === 0 ? 'There are none' : [...page.map(line), ...more].join('\n'),
       }
     },
@@ -95,7 +95,7 @@ export const workspaceTools = [
       'Make new workspaces that begin as another one is now, or as one of its snapshots. Cheap: try several ideas side ' +
       'by side, compare them with diff, destroy those that did not work. The original is not changed.',
     fields: ['id', 'to', 'count', 'at', 'labels', 'ttl'],
-    output: picked(forkView, ['source', 'snapshot'], {
+    output: pickFields(forkView, ['source', 'snapshot'], {
       add: {
         forks: list(
           object({
@@ -117,7 +117,10 @@ export const workspaceTools = [
         structured: {
           source,
           snapshot,
-          forks: forks.map((fork) => ({ ...fork, workspace: fork.workspace === null ? null : told(fork.workspace) })),
+          forks: forks.map((fork) => ({
+            ...fork,
+            workspace: fork.workspace === null ? null : summaryOf(fork.workspace),
+          })),
         },
         text: forks
           .map(({ name, workspace: made, error }) => (made === null ? `${name}: ${error?.message}` : line(made)))
@@ -133,7 +136,7 @@ export const workspaceTools = [
       'Move a workspace to the trash with everything in it, when its work is done or not wanted. Its owner can bring it ' +
       'back with aw undelete until the trash is emptied. Refused while something still runs in it.',
     fields: ['id', 'if_exists', 'reason'],
-    output: picked({ properties: {} }, [], {
+    output: pickFields({ properties: {} }, [], {
       add: {
         removed: { type: 'boolean', description: 'Whether there was something to remove' },
         workspace,
@@ -145,7 +148,7 @@ export const workspaceTools = [
     async run(manager, input, { call }) {
       const { removed, workspace: gone } = await manager.call('destroy', input, call)
       return {
-        structured: { removed, ...(gone !== undefined && { workspace: told(gone) }) },
+        structured: { removed, ...(gone !== undefined && { workspace: summaryOf(gone) }) },
         text: removed
           ? `${input.id} is in the trash; aw undelete ${gone?.id ?? input.id} brings it back`
           : 'There was nothing to remove',

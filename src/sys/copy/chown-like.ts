@@ -8,14 +8,14 @@ import { hostFs } from '../fs/host-fs.ts'
  * @param like a directory of the tree, which has the owner
  * @param made by a path that nobody else can make lead elsewhere
  */
-export function ownLike(like: string, made: PathLike): void {
-  const owner = ownerToGive(like)
+export function chownLike(like: string, made: PathLike): void {
+  const owner = inheritedOwner(like)
   if (owner !== undefined) hostFs.lchownSync(made, owner.uid, owner.gid)
 }
 
 /** The same with all that is in it, which nobody else can reach yet. */
-export function ownAllLike(like: string, made: string): void {
-  const owner = ownerToGive(like)
+export function chownTreeLike(like: string, made: string): void {
+  const owner = inheritedOwner(like)
   if (owner !== undefined) whole.give(made, owner)
 }
 
@@ -24,7 +24,7 @@ interface Owner {
   readonly gid: number
 }
 
-export function ownerToGive(like: string): Owner | undefined {
+export function inheritedOwner(like: string): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
   const { uid, gid } = statSync(like)
   return uid === 0 && gid === 0 ? undefined : { uid, gid }

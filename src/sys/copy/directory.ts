@@ -1,16 +1,16 @@
 import * as fs from 'node:fs'
 import type { FolderRules, Verdict } from '../../domain/sources/folder-rules.ts'
-import { dress, isLocked, modeOf } from './attributes.ts'
-import { beginCopy, resumed } from './delegate.ts'
+import { applyOwnerAndMode, isLocked, modeOf } from './attributes.ts'
+import { delegateCopy, resumeState } from './delegate.ts'
 import type { Found } from './entry.ts'
-import { type Frame, pathsOf, reading, record, type State, trusted } from './state.ts'
-import { displace, makeDirectory, touch } from './target.ts'
+import { type Frame, pathsOf, record, skipUnreadable, type State, trustedFingerprint } from './state.ts'
+import { makeDirectory, prepareTarget, removeFromTarget } from './target.ts'
 import { hostFs } from '../fs/host-fs.ts'
 import { type Native, native } from '../syscalls/native.ts'
 import { readUserRules } from './read-rules.ts'
 import { at, readFlags } from '../safe-fs/descriptors.ts'
 import { atBytes, nodeName } from '../trees/names.ts'
-import { isSame, kindOf, look, type Print } from '../trees/stat.ts'
+import { isSame, kindOf, statEntry, type StatFingerprint } from '../trees/stat.ts'
 
 /** Going into the directories of a source, and out of them again. */
 
@@ -19,20 +19,20 @@ export interface FoundDirectory extends Found {
 }
 
 export async function enterTop(state: State, top: FoundDirectory): Promise<void> {
-  if (await beginCopy(state)) return resumeTop(state, top)
+  if (await delegateCopy(state)) return resumeTop(state, top)
   const { before, rules } = state.options
   const known = before === undefined || before === 'unknown' ? '' : before.top
   open(state, top, (names) => {
     const frame = frameOf(top, '', before === undefined ? undefined : known)
     state.frames.push({ ...frame, left: names, before: beforeOf(state, frame), rules: rules?.(readUserRules(top.fd)) })
-    if (frame.differs) touch(state)
+    if (frame.differs) prepareTarget(state)
   })
 }
 
 function resumeTop(state: State, top: FoundDirectory): void {
   const begun = state.begun.get('')
-  if (begun === undefined) state.options.index?.addTop(trusted(state, top.print))
-  else state.frames.push({ ...frameOf(top, '', undefined), ...resumed(begun) })
+  if (begun === undefined) state.options.index?.addTop(trustedFingerprint(state, top.print))
+  else state.frames.push({ ...frameOf(top, '', undefined), ...resumeState(begun) })
 }
 
 /** Goes on where another has begun. False if that is not to be had; nothing of it is left then. */
@@ -41,13 +41,13 @@ async function resume(state: State, above: Frame, found: FoundDirectory): Promis
   const begun = state.begun.get(`${above.path}${name}`)
   if (begun === undefined) return false
   if (!isSame(begun.print, print)) {
-    await displace(state, above, name)
+    await removeFromTarget(state, above, name)
     return false
   }
   state.to.push(nodeName(name))
   state.from.push(nodeName(name), fd)
   const frame = frameOf({ ...found, print: begun.print }, `${above.path}${name}/`, undefined)
-  state.frames.push({ ...frame, ...resumed(begun) })
+  state.frames.push({ ...frame, ...resumeState(begun) })
   return true
 }
 
@@ -57,11 +57,11 @@ export async function enter(state: State, above: Frame, found: FoundDirectory): 
   const { name, fd, print, verdict } = found
   const known = above.before.get(name)
   const isThere = known !== undefined && (known === print || isDirectory(state, name))
-  if (!isThere && (await displace(state, above, name))) state.changed += 1
+  if (!isThere && (await removeFromTarget(state, above, name))) state.changed += 1
   return open(state, found, (names, opened) => {
     const frame = frameOf(found, `${above.path}${name}/`, isThere ? known : undefined)
     if (frame.copy === 'open') {
-      touch(state)
+      prepareTarget(state)
       makeDirectory(atBytes(state.to.top(), name))
       state.changed += 1
     }
@@ -70,15 +70,19 @@ export async function enter(state: State, above: Frame, found: FoundDirectory): 
     const rules = above.rules && rulesBelow(above.rules, found, names)
     state.frames.push({ ...frame, left: names, opened, before: beforeOf(state, frame), rules })
     // It may be one that its owner could not enter when it was copied.
-    if (frame.differs && verdict === 'in') touch(state)
+    if (frame.differs && verdict === 'in') prepareTarget(state)
   })
 }
 
 /** Of the directory that holds the one thing to be copied. */
-export const loneFrame = (directory: FoundDirectory): Frame => frameOf(directory, '', undefined)
+export const parentFrame = (directory: FoundDirectory): Frame => frameOf(directory, '', undefined)
 
 /** @param known what it was when its copy was made; undefined if there is none */
-function frameOf({ name, print, stat, verdict }: FoundDirectory, path: string, known: Print | undefined): Frame {
+function frameOf(
+  { name, print, stat, verdict }: FoundDirectory,
+  path: string,
+  known: StatFingerprint | undefined,
+): Frame {
   const isPerhaps = verdict === 'perhaps'
   return {
     name,
@@ -98,7 +102,7 @@ function frameOf({ name, print, stat, verdict }: FoundDirectory, path: string, k
 }
 
 /** Of where we are. */
-function beforeOf(state: State, { copy, path }: Frame): Map<string, Print> {
+function beforeOf(state: State, { copy, path }: Frame): Map<string, StatFingerprint> {
   const { before } = state.options
   if (before === undefined || copy !== 'kept') return new Map()
   return before === 'unknown' ? new Map(namesIn(state.to.top()).map((name) => [name, ''])) : before.below(path)
@@ -110,7 +114,7 @@ function rulesBelow(above: FolderRules, { name, fd, verdict }: FoundDirectory, n
 }
 
 function isDirectory(state: State, name: string): boolean {
-  const there = look(state.to.top(), name)
+  const there = statEntry(state.to.top(), name)
   return there !== undefined && kindOf(there.print) === 'directory'
 }
 
@@ -150,7 +154,7 @@ function open(
   const opened = isLocked(state.whose, stat, 0o500)
   if (opened) hostFs.chmodSync(at(fd), modeOf(stat) | 0o700)
   try {
-    const names = reading(state, name, () => namesIn(fd))
+    const names = skipUnreadable(state, name, () => namesIn(fd))
     if (names === undefined) return false
     descend(names.reverse(), opened)
     return true
@@ -165,12 +169,12 @@ export async function leave(state: State, frame: Frame): Promise<void> {
   const { name, path, print, before, names, prints, isPerhaps, differs } = frame
   const isThere = !isPerhaps || frame.copy === 'open' || names.length > 0
   if (isThere) {
-    for (const gone of before.keys()) if (await displace(state, frame, gone)) state.changed += 1
+    for (const gone of before.keys()) if (await removeFromTarget(state, frame, gone)) state.changed += 1
     if (differs) {
-      touch(state)
+      prepareTarget(state)
       state.changed += 1
     }
-    if (frame.copy === 'open') dressHere(state, frame)
+    if (frame.copy === 'open') applyAttributesHere(state, frame)
   }
   if (frame.opened) hostFs.chmodSync(at(state.from.top()), modeOf(frame.stat))
   state.frames.pop()
@@ -181,14 +185,14 @@ export async function leave(state: State, frame: Frame): Promise<void> {
   const above = state.frames.at(-1)
   above?.before.delete(name)
   if (above !== undefined) record(state, above, name, print)
-  else state.options.index?.addTop(trusted(state, print))
+  else state.options.index?.addTop(trustedFingerprint(state, print))
 }
 
-function dressHere(state: State, { stat }: Frame): void {
+function applyAttributesHere(state: State, { stat }: Frame): void {
   const from = openToRead(state.from.top())
   const to = fs.openSync(at(state.to.top()), readFlags | fs.constants.O_DIRECTORY)
   try {
-    dress(state.whose, { from, to, stat, paths: pathsOf(state, '.') }, state.frames.length === 1)
+    applyOwnerAndMode(state.whose, { from, to, stat, paths: pathsOf(state, '.') }, state.frames.length === 1)
   } finally {
     fs.closeSync(to)
     if (from !== undefined) fs.closeSync(from)

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { namedByGitFile, namesInside } from '../../domain/git/link.ts'
+import { gitFileTarget, resolveInside } from '../../domain/git/link.ts'
 import type { State } from './state.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { readNamed } from './read-named.ts'
@@ -8,7 +8,7 @@ import { openFrom } from '../safe-fs/directory-stack.ts'
 import { nodeName } from '../trees/names.ts'
 
 /** Git takes no longer one for a file that names a repository. */
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 /** Whether this is a `.git` where we are that leads out of a user's folder; see `SkipReason`. */
 export function isForeignGit({ options, source, from, frames }: State, name: string): boolean {
@@ -16,7 +16,7 @@ export function isForeignGit({ options, source, from, frames }: State, name: str
   if (name !== '.git' || options.ofUser !== true || frames.length === 0) return false
   const path = leadsTo(from.top())
   if (path === undefined) return false
-  const names = namesInside(from.names.map(bytesOf), path)
+  const names = resolveInside(from.names.map(bytesOf), path)
   return names === undefined || isThroughLink(source, names.map(nodeName))
 }
 
@@ -29,7 +29,7 @@ function leadsTo(directory: number): string | undefined {
     try {
       const stat = fs.fstatSync(named)
       if (stat.isSymbolicLink()) return fs.readlinkSync(at(directory, '.git'), 'latin1')
-      return stat.isFile() && stat.size <= mostBytes ? namedByGitFile(readNamed(named, mostBytes)) : undefined
+      return stat.isFile() && stat.size <= maxBytes ? gitFileTarget(readNamed(named, maxBytes)) : undefined
     } finally {
       fs.closeSync(named)
     }

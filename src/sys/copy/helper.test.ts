@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { copyProgram } from './helper.ts'
 import { copyTree } from './tree.ts'
 import { native } from '../syscalls/native.ts'
-import { ownWholeTree } from './chown-tree.ts'
+import { chownTree } from './chown-tree.ts'
 import { attributesText } from '../trees/attributes.ts'
 
 let base: string
@@ -219,7 +219,7 @@ test.each(isRoot ? ['a whole tree'] : [])('%s is given away, and nothing that a 
   fs.writeFileSync(join(base, 'theirs'), '')
   fs.symlinkSync('../theirs', source('leads out'))
   fs.chownSync(source(), 1234, 1235)
-  await ownWholeTree(source())
+  await chownTree(source())
   const owners = Object.values(described(source())).map((about) => about.split(' ').slice(1, 3).join(':'))
   expect([...new Set(owners)]).toEqual(['1234:1235'])
   expect(owners.length).toBeGreaterThan(150)

@@ -2,13 +2,13 @@ import { accessSync, constants } from 'node:fs'
 import { arch, availableParallelism, platform } from 'node:os'
 import { join } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import type { Begun } from './state.ts'
+import type { PartialDirectory } from './state.ts'
 import { packageFolder } from '../processes/package-folder.ts'
 import { run } from '../processes/run.ts'
 import { systemError } from '../syscalls/system-error.ts'
 import type { Where } from '../trees/attributes.ts'
-import { cancelled } from '../trees/run-cancellable.ts'
-import type { Print } from '../trees/stat.ts'
+import { treeWorkCancelled } from '../trees/run-cancellable.ts'
+import type { StatFingerprint } from '../trees/stat.ts'
 
 /**
  * aw-copy, which copies what is plain of a tree with several threads, makes it of a manifest, or gives a tree away, at
@@ -41,7 +41,7 @@ interface Owner {
   readonly gid: number
 }
 
-export interface PlainCopy {
+export interface HelperCopy {
   readonly program: string
   /** The tops of the source and of the copy, open. */
   readonly from: number
@@ -60,9 +60,9 @@ export interface PlainCopy {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: Counts) => void) | undefined
   /** Is given each directory once, after those in it; `whole`: there is nothing left to do about it. Names are bytes. */
-  readonly onDirectory: (path: string, directory: Begun, whole: boolean) => void
+  readonly onDirectory: (path: string, directory: PartialDirectory, whole: boolean) => void
   /** Of a file of several names: where the first of them was copied to. */
-  readonly onLink: (print: Print, path: string) => void
+  readonly onLink: (print: StatFingerprint, path: string) => void
 }
 
 export interface Counts {
@@ -72,7 +72,7 @@ export interface Counts {
 }
 
 /** False if it cannot be done like this: then nothing was. */
-export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
+export async function copyWithHelper(copy: HelperCopy): Promise<Counts | false> {
   const { program, from, to, own, where, owner, remembered, durable, guarded, signal } = copy
   let counts: Counts | undefined
   let isRefused = false
@@ -95,7 +95,7 @@ export async function copyPlain(copy: PlainCopy): Promise<Counts | false> {
   return counts
 }
 
-export interface PlainMaking {
+export interface HelperMake {
   readonly program: string
   /** Where the contents are, and the top of the new tree, open. */
   readonly objects: number
@@ -110,13 +110,13 @@ export interface PlainMaking {
   readonly lost: (path: string) => Error
 }
 
-export interface PlainlyMade extends Counts {
+export interface HelperMade extends Counts {
   /** Of each line; undefined if there is still something to do about it. */
-  readonly printOf: (line: number) => Print | undefined
+  readonly printOf: (line: number) => StatFingerprint | undefined
 }
 
 /** Makes what is plain of a frozen tree. Undefined if it cannot be done like this: then nothing was. */
-export async function makePlain(making: PlainMaking): Promise<PlainlyMade | undefined> {
+export async function makeWithHelper(making: HelperMake): Promise<HelperMade | undefined> {
   const { program, objects, top, lines, durable, signal } = making
   let counts: Counts | undefined
   let prints: Buffer | undefined
@@ -144,23 +144,23 @@ export async function makePlain(making: PlainMaking): Promise<PlainlyMade | unde
 }
 
 /** What was not made has zeros. */
-const printAt = (prints: Buffer, at: number): Print | undefined =>
+const printAt = (prints: Buffer, at: number): StatFingerprint | undefined =>
   prints.readUInt32LE(at) === 0 ? undefined : prints.toString('latin1', at, at + printBytes)
 
 const early = (): AwError => new AwError('internal', 'aw-copy has ended before it was done')
 
 /** Gives a tree away, with everything in it, that nobody else can reach. @param tree its top, open */
-export const giveAway = (program: string, tree: number, owner: Owner, signal?: AbortSignal): Promise<void> =>
+export const chownWithHelper = (program: string, tree: number, owner: Owner, signal?: AbortSignal): Promise<void> =>
   start(program, [...commonArguments(owner), 'give'], { files: [tree], signal, take: () => undefined })
 
 /** As long as a timer can be: a large tree on a slow disk takes what it takes. */
 const longest = 2 ** 31 - 1
 /** More of them would wait for each other. */
-const mostThreads = 4
+const maxThreads = 4
 
 /** Who starts it, and in how many threads it works. */
 export const commonArguments = ({ uid, gid }: Owner = { uid: 0, gid: 0 }): string[] =>
-  [process.pid, Math.min(mostThreads, availableParallelism()), uid, gid].map(String)
+  [process.pid, Math.min(maxThreads, availableParallelism()), uid, gid].map(String)
 
 interface Start {
   readonly files: readonly number[]
@@ -179,7 +179,7 @@ async function start(program: string, args: readonly string[], { files, input, s
     // In a group of its own: what Ctrl-C ends is for the caller to say.
     await run(program, args, { cwd: '/', env: {}, timeoutMs: longest, signal, files, input, onStdout, group: true })
   } catch (error) {
-    throw signal?.aborted ? cancelled(signal.reason) : (failure ?? error)
+    throw signal?.aborted ? treeWorkCancelled(signal.reason) : (failure ?? error)
   }
 }
 
@@ -217,7 +217,7 @@ export function records(take: (kind: string, record: Buffer) => void): (bytes: B
   }
 }
 
-export function takeDirectory(record: Buffer, onDirectory: PlainCopy['onDirectory']): void {
+export function takeDirectory(record: Buffer, onDirectory: HelperCopy['onDirectory']): void {
   const [isWhole, pathBytes, count, nameBytes, leftBytes] = [0, 4, 8, 12, 16].map((at) => record.readUInt32LE(at)) as [
     number,
     number,

@@ -8,11 +8,11 @@ import type { ImportReport } from '../../ports/storage-driver.ts'
 import { copyTree } from './tree.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { hostFs } from '../fs/host-fs.ts'
-import { ownLike } from './chown-like.ts'
+import { chownLike } from './chown-like.ts'
 import { at, directoryFlags } from '../safe-fs/descriptors.ts'
 import { removeTree } from '../safe-fs/index.ts'
 import { assertSource, identitiesIn } from './source-folder.ts'
-import { assertTarget, type OwnPlaces } from './target-path.ts'
+import { assertTarget, type OwnPaths } from './target-path.ts'
 
 export async function copyIn(
   source: CopySource,
@@ -30,7 +30,7 @@ export async function copyIn(
 function giveTo(tree: string, made: string): void {
   const fd = fs.openSync(made, directoryFlags)
   try {
-    ownLike(tree, at(fd, '.'))
+    chownLike(tree, at(fd, '.'))
   } finally {
     fs.closeSync(fd)
   }
@@ -65,7 +65,7 @@ function ofMachine(path: string): { root: string; path: string } {
   return { root: fs.realpathSync.native(dirname(meant)), path: basename(meant) }
 }
 
-const saidOf = (source: CopySource): string => (typeof source === 'string' ? source : source.path)
+const sourceText = (source: CopySource): string => (typeof source === 'string' ? source : source.path)
 
 /** What is wrong with the source is said of the path that the caller gave. */
 async function named<T>(source: CopySource, work: () => Promise<T>): Promise<T> {
@@ -82,23 +82,27 @@ async function named<T>(source: CopySource, work: () => Promise<T>): Promise<T> 
 function assertCopied(source: CopySource, to: string, [left]: ImportReport['skipped']): void {
   if (left?.reason === 'unreadable') throw unreadable(source)
   if (left !== undefined)
-    throw new AwError('not_a_file', `${saidOf(source)} is no file or directory that can be copied (${left.reason})`, {
-      hint: 'Only files, directories and links are copied',
-      data: { path: saidOf(source), reason: left.reason },
-    })
+    throw new AwError(
+      'not_a_file',
+      `${sourceText(source)} is no file or directory that can be copied (${left.reason})`,
+      {
+        hint: 'Only files, directories and links are copied',
+        data: { path: sourceText(source), reason: left.reason },
+      },
+    )
   if (fs.readdirSync(to).length === 0) throw absent(source)
 }
 
 const unreadable = (source: CopySource, cause?: unknown): AwError =>
-  new AwError('permission_denied', `${saidOf(source)} cannot be read`, {
+  new AwError('permission_denied', `${sourceText(source)} cannot be read`, {
     hint: 'Ask its owner for the permission to read it',
-    data: { path: saidOf(source) },
+    data: { path: sourceText(source) },
     cause,
   })
 
 const absent = (source: CopySource, cause?: unknown): AwError =>
-  new AwError('file_not_found', `There is no such file or directory: ${saidOf(source)}`, {
-    data: { path: saidOf(source) },
+  new AwError('file_not_found', `There is no such file or directory: ${sourceText(source)}`, {
+    data: { path: sourceText(source) },
     cause,
   })
 
@@ -106,7 +110,7 @@ const absent = (source: CopySource, cause?: unknown): AwError =>
 export async function copyOut(
   source: CopySource,
   to: string,
-  { guarded, ...own }: OwnPlaces & { readonly guarded: readonly string[] },
+  { guarded, ...own }: OwnPaths & { readonly guarded: readonly string[] },
   { replace = false, ...options }: CopyOptions & { readonly replace?: boolean | undefined },
 ): Promise<CopyReport> {
   const name = typeof source === 'string' ? basename(source) : source.name
@@ -130,7 +134,7 @@ export async function copyOut(
     const report = await copy(source, temporary, guarded, { ...options, outward: true })
     // rename(2) lets a directory replace an empty one, which we never do.
     const move = replace && report.single ? hostFs.renameSync : hostFs.renameNoReplaceSync
-    move(report.single ? join(temporary, basename(saidOf(source))) : temporary, target)
+    move(report.single ? join(temporary, basename(sourceText(source))) : temporary, target)
     return report
   } catch (error) {
     throw hasCode(error, 'EEXIST', 'ENOTEMPTY', 'EISDIR') ? taken(target, error) : error

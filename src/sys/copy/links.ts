@@ -5,7 +5,7 @@ import { hostFs } from '../fs/host-fs.ts'
 import { at, type Name } from '../safe-fs/descriptors.ts'
 import { openFrom } from '../safe-fs/directory-stack.ts'
 import { nodeName } from '../trees/names.ts'
-import { identityIn, linksIn, type Print } from '../trees/stat.ts'
+import { identityIn, linksIn, type StatFingerprint } from '../trees/stat.ts'
 import { unlock } from '../trees/unlock.ts'
 
 /** Files with several names. In the copy they are one file too, also when only some of the names are copied again. */
@@ -13,17 +13,18 @@ import { unlock } from '../trees/unlock.ts'
 const wayTo = (state: State, name: string): Name[] => [...state.from.names, nodeName(name)]
 
 /** Whether another name of it was copied, so that this one cannot stay what it was. */
-export const hasTwin = (state: State, print: Print): boolean => linksIn(print) > 1 && state.links.has(identityIn(print))
+export const hasCopiedLink = (state: State, print: StatFingerprint): boolean =>
+  linksIn(print) > 1 && state.links.has(identityIn(print))
 
 /** Whether this is the first of its names. */
-export const isFirst = (state: State, print: Print): boolean =>
+export const isFirst = (state: State, print: StatFingerprint): boolean =>
   linksIn(print) === 1 || !(state.links.has(identityIn(print)) || state.kept.has(identityIn(print)))
 
 /**
  * Answers what the file was when its first name was copied. Undefined if it has none in the copy yet, or the way to it is
  * closed: then it is copied.
  */
-export function linkToTwin(state: State, name: string, print: Print): Print | undefined {
+export function linkToCopiedFile(state: State, name: string, print: StatFingerprint): StatFingerprint | undefined {
   const twin = linksIn(print) > 1 ? state.links.get(identityIn(print)) : undefined
   if (twin === undefined) return undefined
   let directory = state.target
@@ -40,7 +41,7 @@ export function linkToTwin(state: State, name: string, print: Print): Print | un
 }
 
 /** It stays as it was. */
-export function keepLink(state: State, name: string, print: Print): void {
+export function noteKeptLink(state: State, name: string, print: StatFingerprint): void {
   if (linksIn(print) === 1) return
   const ways = state.kept.get(identityIn(print))
   if (ways === undefined) state.kept.set(identityIn(print), [wayTo(state, name)])
@@ -48,7 +49,7 @@ export function keepLink(state: State, name: string, print: Print): void {
 }
 
 /** It was copied: names that were met before and stayed as they were become names of the copy. */
-export function copiedLink(state: State, name: string, print: Print): void {
+export function noteCopiedLink(state: State, name: string, print: StatFingerprint): void {
   if (linksIn(print) === 1) return
   const identity = identityIn(print)
   state.links.set(identity, { way: wayTo(state, name), print })

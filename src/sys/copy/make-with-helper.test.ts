@@ -7,7 +7,7 @@ import { pathOfLine } from '../../drivers/storage/dir/store/entry.ts'
 import { freeze } from '../../drivers/storage/dir/snapshot.ts'
 import { readManifest } from '../../drivers/storage/dir/store/manifest.ts'
 import { openStore } from '../../drivers/storage/dir/store/store.ts'
-import { copyProgram, makePlain, type PlainlyMade } from './helper.ts'
+import { copyProgram, type HelperMade, makeWithHelper } from './helper.ts'
 import { native } from '../syscalls/native.ts'
 
 let root: string
@@ -18,11 +18,11 @@ beforeEach(() => {
 })
 afterEach(() => fs.rmSync(root, { recursive: true, force: true }))
 
-async function made(lines: readonly string[]): Promise<PlainlyMade | undefined> {
+async function made(lines: readonly string[]): Promise<HelperMade | undefined> {
   const [objects, top] = [fs.openSync(join(root, 'objects'), 'r'), fs.openSync(join(root, 'made'), 'r')]
   try {
     const program = copyProgram() ?? 'none'
-    return await makePlain({ program, objects, top, lines, durable: true, lost: (path) => new Error(path) })
+    return await makeWithHelper({ program, objects, top, lines, durable: true, lost: (path) => new Error(path) })
   } finally {
     fs.closeSync(objects)
     fs.closeSync(top)

@@ -2,16 +2,16 @@ import * as fs from 'node:fs'
 import { resolve } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import type { ReadRules } from '../../domain/sources/folder-rules.ts'
-import { namedByGitFile } from '../../domain/git/link.ts'
+import { gitFileTarget } from '../../domain/git/link.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { readNamed } from './read-named.ts'
 import { at, directoryFlags, namingFlags } from '../safe-fs/descriptors.ts'
 import { openFrom } from '../safe-fs/directory-stack.ts'
 
 /** More is no list of patterns that somebody has written. */
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 /** An index has some hundred bytes for each file. */
-const mostOfIndex = 512 * 1024 * 1024
+const maxOfIndex = 512 * 1024 * 1024
 
 /**
  * Reads lists of patterns of a directory, name by name and without following a link, as git does. There is no index: of
@@ -50,7 +50,7 @@ function reading(directory: number, path: string, open: (names: readonly string[
 /** Undefined if it is not about `.git`, or that is no file that names another directory. */
 function openGit(directory: number, [first, ...names]: readonly string[]): number | undefined {
   if (first !== '.git' || !fs.lstatSync(at(directory, first)).isFile()) return undefined
-  const named = namedByGitFile(readText(directory, first) ?? '')
+  const named = gitFileTarget(readText(directory, first) ?? '')
   if (named === undefined) return undefined
   const path = resolve(fs.readlinkSync(at(directory), 'latin1'), named)
   const repository = fs.openSync(Buffer.from(path, 'latin1'), directoryFlags)
@@ -67,7 +67,7 @@ function readText(directory: number, name: string): string | undefined {
   try {
     const stat = fs.fstatSync(named)
     if (!stat.isFile()) return undefined
-    const [most, what] = isIndex.test(name) ? [mostOfIndex, 'an index of git'] : [mostBytes, 'a list of patterns']
+    const [most, what] = isIndex.test(name) ? [maxOfIndex, 'an index of git'] : [maxBytes, 'a list of patterns']
     if (stat.size <= most) return readNamed(named, stat.size)
     throw new AwError('source_failed', `The folder has ${what} of more than ${most} bytes: ${name}`, {
       hint: 'Make it shorter, or copy the ignored files too',

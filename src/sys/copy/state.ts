@@ -3,16 +3,16 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { AwError } from '../../domain/errors.ts'
 import type { FolderRules, ReadRules } from '../../domain/sources/folder-rules.ts'
 import type { SkipReason } from '../../ports/storage-driver.ts'
-import type { Whose } from './attributes.ts'
+import type { CopyOwnership } from './attributes.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import type { FolderIndex, IndexWriter } from '../trees/folder-index.ts'
 import { monotonicMs } from '../home/monotonic.ts'
 import { at, display, type Name } from '../safe-fs/descriptors.ts'
-import type { Levels } from '../safe-fs/directory-stack.ts'
+import type { DirectoryStack } from '../safe-fs/directory-stack.ts'
 import type { Where } from '../trees/attributes.ts'
 import { nodeName } from '../trees/names.ts'
-import { identityIn, kindOf, linksIn, type Print } from '../trees/stat.ts'
-import { type Cleaning, isSettled } from '../trees/write-out.ts'
+import { identityIn, kindOf, linksIn, type StatFingerprint } from '../trees/stat.ts'
+import { type FlushBeforeRead, isOlderThanFlush } from '../trees/write-out.ts'
 
 /** Where a copy of a tree is, and what it has found so far. Names are bytes, one character each (latin1). */
 
@@ -38,7 +38,7 @@ export interface CopyOptions {
   /** Before anything was looked at, and what was dirty in the source written out; in milliseconds. */
   readonly flushedAt?: number | undefined
   /** For each file before it is read, if not all of them were written out. */
-  readonly clean?: Cleaning | undefined
+  readonly clean?: FlushBeforeRead | undefined
   /** The caller makes it durable in the end: that may be begun. */
   readonly durable?: boolean | undefined
   /** Without the program that does most of it, as where there is none. */
@@ -54,21 +54,21 @@ export interface State {
   /** The top of the copy. */
   readonly target: number
   readonly mount: string
-  readonly from: Levels
+  readonly from: DirectoryStack
   /** Level by level what `from` is; opened where something is to be done. */
-  readonly to: Levels
+  readonly to: DirectoryStack
   /** From the top down to where we are. */
   readonly frames: Frame[]
   /** Of a file with several names: where the first was copied to. */
-  readonly links: Map<string, Twin>
+  readonly links: Map<string, CopiedFile>
   /** Of those that stayed as they were: where they all are. */
   readonly kept: Map<string, (readonly Name[])[]>
   /** Where each of them is in the copy. */
   readonly names: Map<string, { readonly links: number; readonly paths: string[] }>
   readonly skipped: { path: string; reason: SkipReason }[]
-  readonly whose: Whose
+  readonly whose: CopyOwnership
   /** Directories that are in the copy already, but for some of what is in them, by their paths. */
-  readonly begun: Map<string, Begun>
+  readonly begun: Map<string, PartialDirectory>
   /** The first refusal settles it. */
   sharing: boolean
   files: number
@@ -80,17 +80,17 @@ export interface State {
   breath: number
 }
 
-export interface Twin {
+export interface CopiedFile {
   readonly way: readonly Name[]
-  readonly print: Print
+  readonly print: StatFingerprint
 }
 
 /** What is in the copy of a directory, and what is to be copied still. */
-export interface Begun {
+export interface PartialDirectory {
   /** As it was before anything of it was read. */
-  readonly print: Print
+  readonly print: StatFingerprint
   readonly names: string[]
-  readonly prints: Print[]
+  readonly prints: StatFingerprint[]
   readonly left: string[]
   /** Directories in it that were begun too. */
   readonly inside: string[]
@@ -104,19 +104,19 @@ export interface Frame {
   /** What is still to be copied, the next one last. */
   readonly left: string[]
   readonly stat: fs.BigIntStats
-  readonly print: Print
+  readonly print: StatFingerprint
   /** The directory was made readable, and gets its mode back. */
   readonly opened: boolean
   readonly rules: FolderRules | undefined
   /** It is in the copy only if something of it is. */
   readonly isPerhaps: boolean
   /** What the copy has in it and was not met in the source so far. */
-  readonly before: Map<string, Print>
+  readonly before: Map<string, StatFingerprint>
   /** It was something else when the copy was made, or may have been. */
   readonly differs: boolean
   /** What the copy has in it now. */
   readonly names: string[]
-  readonly prints: Print[]
+  readonly prints: StatFingerprint[]
   /** Its copy is not there, as it was, or to be dressed in the end. */
   copy: 'missing' | 'kept' | 'open'
 }
@@ -135,14 +135,14 @@ export const pathsOf = (state: State, name: string): [string | Buffer, string | 
 ]
 
 /** Something is in the copy now. What was seen before it was read is what a later change is told by. */
-export function record(state: State, { path, names, prints }: Frame, name: string, print: Print): void {
+export function record(state: State, { path, names, prints }: Frame, name: string, print: StatFingerprint): void {
   names.push(name)
   noteName(state, path + name, print)
-  prints.push(trusted(state, print))
+  prints.push(trustedFingerprint(state, print))
 }
 
 /** @param path of its copy */
-export function noteName({ names }: Pick<State, 'names'>, path: string, print: Print): void {
+export function noteName({ names }: Pick<State, 'names'>, path: string, print: StatFingerprint): void {
   if (print === '' || kindOf(print) === 'directory' || linksIn(print) === 1) return
   const known = names.get(identityIn(print))
   if (known === undefined) names.set(identityIn(print), { links: linksIn(print), paths: [path] })
@@ -150,11 +150,11 @@ export function noteName({ names }: Pick<State, 'names'>, path: string, print: P
 }
 
 /** Empty if a later change might not show. */
-export const trusted = ({ options: { flushedAt = 0 } }: State, print: Print): Print =>
-  isSettled(print, flushedAt) ? print : ''
+export const trustedFingerprint = ({ options: { flushedAt = 0 } }: State, print: StatFingerprint): StatFingerprint =>
+  isOlderThanFlush(print, flushedAt) ? print : ''
 
 /** What may not be read, or went away or changed into something else, is reported and left out. */
-export function reading<T>(state: State, name: string, look: () => T): T | undefined {
+export function skipUnreadable<T>(state: State, name: string, look: () => T): T | undefined {
   try {
     return look()
   } catch (error) {
@@ -174,7 +174,7 @@ const unreadable = (path: string, cause: unknown): AwError =>
   })
 
 /** Lets other work go on, tells how far we are, and notices a cancelled caller. */
-export async function pause(state: State): Promise<void> {
+export async function yieldAndReport(state: State): Promise<void> {
   const { signal, onProgress } = state.options
   if (signal?.aborted) throw new AwError('aborted', 'The copy was cancelled', { cause: signal.reason })
   if (monotonicMs() - state.breath < 40) return

@@ -1,11 +1,11 @@
 import { realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { unless } from '../syscalls/errno.ts'
+import { ignoreErrors } from '../syscalls/errno.ts'
 import { identityIfPresent, upward } from './source-folder.ts'
 
 /** Where what belongs to aw lies. */
-export interface OwnPlaces {
+export interface OwnPaths {
   readonly home: string
   readonly storageRoot: string
 }
@@ -15,8 +15,8 @@ export interface OwnPlaces {
  * Trees of workspaces are their users' to write to. Which directory it is, is asked of the directories themselves, as for
  * a source.
  */
-export function assertTarget(target: string, { home, storageRoot }: OwnPlaces): void {
-  const directory = unless(['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'], () =>
+export function assertTarget(target: string, { home, storageRoot }: OwnPaths): void {
+  const directory = ignoreErrors(['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'], () =>
     realpathSync.native(dirname(resolve(target))),
   )
   // Nothing can appear there; whoever tries is told why.

@@ -1,5 +1,5 @@
 import { hasCode } from '../syscalls/errno.ts'
-import { pause, type Frame, type State } from './state.ts'
+import { yieldAndReport, type Frame, type State } from './state.ts'
 import { hostFs } from '../fs/host-fs.ts'
 import type { Name } from '../safe-fs/descriptors.ts'
 import { removeSteps } from '../safe-fs/write/remove.ts'
@@ -12,7 +12,7 @@ import { unlock } from '../trees/unlock.ts'
  * Before anything is made or removed in the copy of the directory where we are: it is there from now on, lets us, and is
  * dressed in the end.
  */
-export function touch(state: State): void {
+export function prepareTarget(state: State): void {
   const { frames, to } = state
   if (frames.at(-1)?.copy === 'open') return
   let first = frames.length - 1
@@ -38,15 +38,15 @@ export function makeDirectory(path: string | Buffer): void {
 }
 
 /** Removes what the copy has under this name, if it has anything. */
-export async function displace(state: State, frame: Frame, name: string): Promise<boolean> {
+export async function removeFromTarget(state: State, frame: Frame, name: string): Promise<boolean> {
   if (!frame.before.delete(name)) return false
   forget(state, `${frame.path}${name}`)
-  touch(state)
+  prepareTarget(state)
   try {
     hostFs.unlinkSync(atBytes(state.to.top(), name))
   } catch (error) {
     if (!hasCode(error, 'EISDIR', 'EPERM', 'ENOENT')) throw error
-    for (const _ of removeSteps(state.to.top(), nodeName(name), name)) await pause(state)
+    for (const _ of removeSteps(state.to.top(), nodeName(name), name)) await yieldAndReport(state)
   }
   return true
 }

@@ -1,17 +1,26 @@
 import * as fs from 'node:fs'
 import type { ImportReport, SkipReason } from '../../ports/storage-driver.ts'
-import { abandon, enter, enterTop, leave, loneFrame } from './directory.ts'
+import { abandon, enter, enterTop, leave, parentFrame } from './directory.ts'
 import { copyEntry, reasonOf } from './entry.ts'
 import { isForeignGit } from './git-link.ts'
-import { hasTwin, isFirst, keepLink } from './links.ts'
-import { type CopyOptions, type Frame, identityOf, pause, reading, record, skip, type State } from './state.ts'
+import { hasCopiedLink, isFirst, noteKeptLink } from './links.ts'
+import {
+  type CopyOptions,
+  type Frame,
+  identityOf,
+  record,
+  skip,
+  skipUnreadable,
+  type State,
+  yieldAndReport,
+} from './state.ts'
 import { makeDirectory } from './target.ts'
 import { monotonicMs } from '../home/monotonic.ts'
 import { directoryFlags, namingFlags } from '../safe-fs/descriptors.ts'
-import { openLevels } from '../safe-fs/directory-stack.ts'
+import { openDirectoryStack } from '../safe-fs/directory-stack.ts'
 import { atBytes } from '../trees/names.ts'
-import { openPart } from '../trees/open-subpath.ts'
-import { kindOf, look, type Looked, sizeIn } from '../trees/stat.ts'
+import { openSubpath } from '../trees/open-subpath.ts'
+import { kindOf, sizeIn, statEntry, type StatResult } from '../trees/stat.ts'
 
 /**
  * Copies a folder's tree into a directory that only we can reach, made if it is missing. The source may change while it
@@ -28,7 +37,7 @@ import { kindOf, look, type Looked, sizeIn } from '../trees/stat.ts'
  * tells the same about as before stays, everything else is copied again, and what was not met is removed.
  */
 export async function copyTree(from: string, to: string, options: CopyOptions): Promise<ImportReport> {
-  const part = openPart(from, options.path ?? '.')
+  const part = openSubpath(from, options.path ?? '.')
   try {
     makeDirectory(to)
     const target = fs.openSync(to, directoryFlags)
@@ -45,14 +54,14 @@ export async function copyTree(from: string, to: string, options: CopyOptions): 
 }
 
 async function copyAll(source: number, target: number, options: CopyOptions, only?: string): Promise<ImportReport> {
-  const { print, mount } = lookAt(source)
+  const { print, mount } = statOpen(source)
   const state: State = {
     options,
     source,
     target,
     mount,
-    from: openLevels(source),
-    to: openLevels(target),
+    from: openDirectoryStack(source),
+    to: openDirectoryStack(target),
     frames: [],
     links: new Map(),
     kept: new Map(),
@@ -77,9 +86,9 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
   try {
     const top = { name: '.', fd: source, print, stat: fs.fstatSync(source, { bigint: true }), verdict: 'in' as const }
     if (only === undefined) await enterTop(state, top)
-    else await copyNext(state, loneFrame(top), only)
+    else await copyNext(state, parentFrame(top), only)
     for (let frame = state.frames.at(-1); frame; frame = state.frames.at(-1)) {
-      await pause(state)
+      await yieldAndReport(state)
       const name = nextChanged(state, frame)
       if (name === undefined) await leave(state, frame)
       else if (name !== '') await copyNext(state, frame, name)
@@ -93,7 +102,7 @@ async function copyAll(source: number, target: number, options: CopyOptions, onl
 function reportOf(state: State, only: string | undefined): ImportReport {
   const { options, files, bytes, reflinked, skipped, excluded, changed } = state
   const isByDifference = options.before !== undefined && options.before !== 'unknown'
-  const apart = apartIn(state, only)
+  const apart = linkedOutside(state, only)
   return {
     files,
     bytes,
@@ -106,7 +115,7 @@ function reportOf(state: State, only: string | undefined): ImportReport {
 }
 
 /** Of a part of a tree. */
-function apartIn({ options: { own, path = '.' }, names }: State, only: string | undefined): string[] {
+function linkedOutside({ options: { own, path = '.' }, names }: State, only: string | undefined): string[] {
   if (!own || path === '.') return []
   const above = only === undefined ? path : path.slice(0, -only.length - 1)
   const lone = [...names.values()].filter(({ links, paths }) => paths.length < links)
@@ -114,30 +123,30 @@ function apartIn({ options: { own, path = '.' }, names }: State, only: string | 
 }
 
 /** Of what is open, so it is there. */
-function lookAt(fd: number): Looked {
-  const looked = look(fd, '')
+function statOpen(fd: number): StatResult {
+  const looked = statEntry(fd, '')
   if (looked === undefined) throw Object.assign(new Error('ENOENT: statx'), { code: 'ENOENT', syscall: 'statx' })
   return looked
 }
 
 /** How much is looked at before others have their turn. */
-const mostLooks = 256
+const maxStatsPerTurn = 256
 
 /** Passes over what stays as it is. Empty if there is more to pass over; undefined if nothing is left. */
 function nextChanged(state: State, frame: Frame): string | undefined {
-  for (let looks = 0; looks < mostLooks; looks++) {
+  for (let looks = 0; looks < maxStatsPerTurn; looks++) {
     const name = frame.left.pop()
-    if (name === undefined || !isKept(state, frame, name)) return name
+    if (name === undefined || !isUpToDate(state, frame, name)) return name
   }
   return ''
 }
 
 async function copyNext(state: State, frame: Frame, name: string): Promise<void> {
-  const fd = reading(state, name, () => fs.openSync(atBytes(state.from.top(), name), namingFlags))
+  const fd = skipUnreadable(state, name, () => fs.openSync(atBytes(state.from.top(), name), namingFlags))
   if (fd === undefined) return
   let entered = false
   try {
-    const { print, mount } = lookAt(fd)
+    const { print, mount } = statOpen(fd)
     const stat = fs.fstatSync(fd, { bigint: true })
     const verdict = frame.rules?.verdict(name, stat.isDirectory()) ?? 'in'
     const reason = reasonToSkip(state, mount, stat) ?? (isForeignGit(state, name) ? 'foreign_git' : undefined)
@@ -158,11 +167,11 @@ function reasonToSkip(state: State, mount: string, stat: fs.BigIntStats): SkipRe
 }
 
 /** Whether there is nothing to do about it: the copy has it as it still is. */
-function isKept(state: State, frame: Frame, name: string): boolean {
+function isUpToDate(state: State, frame: Frame, name: string): boolean {
   const known = frame.before.get(name)
   if (known === undefined || known === '' || kindOf(known) === 'directory') return false
-  const now = look(state.from.top(), name)
-  if (now?.print !== known || now.mount !== state.mount || hasTwin(state, known)) return false
+  const now = statEntry(state.from.top(), name)
+  if (now?.print !== known || now.mount !== state.mount || hasCopiedLink(state, known)) return false
   // One that an earlier version of aw has copied goes.
   if (isForeignGit(state, name)) return false
   if (frame.rules?.verdict(name, false) === 'out') {
@@ -174,7 +183,7 @@ function isKept(state: State, frame: Frame, name: string): boolean {
     state.files += 1
     state.bytes += sizeIn(known)
   }
-  keepLink(state, name, known)
+  noteKeptLink(state, name, known)
   record(state, frame, name, known)
   return true
 }

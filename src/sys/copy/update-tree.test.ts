@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { importFolder } from '../../drivers/storage/root/import.ts'
 import { copyTree } from './tree.ts'
 import type { FolderIndex, IndexWriter } from '../trees/folder-index.ts'
-import type { Print } from '../trees/stat.ts'
+import type { StatFingerprint } from '../trees/stat.ts'
 
 let base: string
 const source = (name = ''): string => join(base, 'source', name)
@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => fs.rmSync(base, { recursive: true, force: true }))
 
-type Seen = Map<string, Map<string, Print>>
+type Seen = Map<string, Map<string, StatFingerprint>>
 
 const longAgo = 0
 const muchLater = Date.now() + 3_600_000

@@ -6,7 +6,7 @@ import { hasCode } from '../syscalls/errno.ts'
 import { hostFs } from './host-fs.ts'
 
 /** Small files that may be lost: whole or not there, but not durable. What goes wrong with one concerns nobody. */
-export const memoFile = {
+export const cacheFile = {
   read(file: string): string | undefined {
     return quietly(() => readIfPresent(file))
   },

@@ -5,11 +5,11 @@ import { hasCode } from '../syscalls/errno.ts'
 import { hostFs } from './host-fs.ts'
 
 /** Whether something is there, a link too. */
-export const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+export const pathExists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** Makes a directory and its missing parents. */
 export function ensureDirectory(path: string, mode = 0o755): void {
-  if (isThere(path)) return
+  if (pathExists(path)) return
   ensureDirectory(dirname(path), mode)
   try {
     hostFs.mkdirSync(path, mode)
@@ -22,7 +22,7 @@ export function ensureDirectory(path: string, mode = 0o755): void {
  * A directory that everything rests on belongs to this process's user, and nobody else may write to it: they could put
  * anything in the place of what is in it. One that is not there yet is fine.
  */
-export function assertOurs(path: string, what: string): void {
+export function assertOwned(path: string, what: string): void {
   const stat = statSync(path, { throwIfNoEntry: false })
   const uid = process.getuid?.() ?? 0
   if (stat === undefined || (stat.uid === uid && (stat.mode & 0o022) === 0)) return
@@ -48,7 +48,7 @@ export function syncDirectory(path: string): void {
 }
 
 /** The same, while other work goes on. */
-export async function syncDirectoryLater(path: string): Promise<void> {
+export async function syncDirectoryAsync(path: string): Promise<void> {
   try {
     const fd = openSync(path, 'r')
     try {

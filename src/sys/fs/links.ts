@@ -1,7 +1,7 @@
 import { existsSync, readlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
-import { ensureDirectory, syncDirectoryLater } from './directories.ts'
+import { ensureDirectory, syncDirectoryAsync } from './directories.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { hostFs } from './host-fs.ts'
 
@@ -23,7 +23,7 @@ export async function publish(path: string, target: string, home: string): Promi
       if (!hasCode(error, 'ENOENT', 'EEXIST') || attempt === 100) throw error
     }
   }
-  await syncDirectoryLater(dirname(path))
+  await syncDirectoryAsync(dirname(path))
 }
 
 /**

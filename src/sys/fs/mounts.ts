@@ -16,7 +16,7 @@ export interface OverlayLayers {
 }
 
 /**
- * A new overlay, mounted nowhere: it is seen below `viewOf` this descriptor, and goes when that is closed unless it was
+ * A new overlay, mounted nowhere: it is seen below `mountPath` this descriptor, and goes when that is closed unless it was
  * attached. EBUSY (see `isInUse`) if one of the layers is the upper of another overlay that anybody still has mounted,
  * in whatever namespace.
  */
@@ -48,10 +48,10 @@ function detach(path: string): void {
 const momentMs = 5
 
 /** What is mounted at a path, once more, and mounted nowhere yet: what is open in it is not disturbed. */
-export const cloneOf = (path: string): number => calls().cloneMount(path)
+export const cloneMount = (path: string): number => calls().cloneMount(path)
 
 /** A path to the top of a mount that is mounted nowhere. */
-export const viewOf = (fd: number): string => `/proc/self/fd/${fd}/.`
+export const mountPath = (fd: number): string => `/proc/self/fd/${fd}/.`
 
 export const isInUse = (error: unknown): boolean => hasCode(error, 'EBUSY')
 
@@ -73,10 +73,10 @@ const writable: readonly (readonly [string, string])[] = [
 ]
 
 /** The path of an upper layer or its work directory as the kernel takes it: a backslash means what is behind it. */
-export const asOption = (path: string): string => path.replaceAll('\\', '\\\\')
+export const escapeOption = (path: string): string => path.replaceAll('\\', '\\\\')
 
 /** The other way: mounts are listed with what the kernel was given. */
-const fromOption = (text: string): string => text.replace(/\\(.)/gs, '$1')
+const unescapeOption = (text: string): string => text.replace(/\\(.)/gs, '$1')
 
 function openOverlay({ lower, upper }: OverlayLayers): number {
   const kernel = calls()
@@ -89,8 +89,8 @@ function openOverlay({ lower, upper }: OverlayLayers): number {
       set('redirect_dir', 'follow')
       set('metacopy', 'off')
     } else {
-      set('upperdir', asOption(upper.fs))
-      set('workdir', asOption(upper.work))
+      set('upperdir', escapeOption(upper.fs))
+      set('workdir', escapeOption(upper.work))
       for (const [key, value] of writable) set(key, value)
     }
     kernel.fsconfig(context, FSCONFIG.CREATE, null, null)
@@ -180,7 +180,7 @@ function mountedFrom(line: string): Mounted {
     path: plain(fields[4] ?? ''),
     tells: groups.find(([kind]) => kind === 'shared')?.[1],
     hears: groups.flatMap(([kind, group]) => ((kind === 'shared' || kind === 'master') && group ? [group] : [])),
-    upper: upper === undefined ? undefined : fromOption(plain(upper)),
+    upper: upper === undefined ? undefined : unescapeOption(plain(upper)),
   }
 }
 
@@ -194,7 +194,7 @@ const decoded = (text: string): string =>
   ).toString()
 
 /** A mount that another namespace has, and a process that sees it. */
-export interface Elsewhere {
+export interface ForeignMount {
   readonly process: number
   readonly namespace: string
   readonly path: string
@@ -206,12 +206,12 @@ export interface Elsewhere {
  * Where something is mounted, as seen by any process of the machine: in our own namespace, and in others. Each namespace
  * is looked at once. One without a process is not seen.
  */
-export function mountsWhere(matches: (mount: Mounted) => boolean): { own: string[]; others: Elsewhere[] } {
+export function findMounts(matches: (mount: Mounted) => boolean): { own: string[]; others: ForeignMount[] } {
   const ours = mountsOf('self') ?? []
   const own = ours.filter(matches)
   const told = new Map(own.map((mount) => [mount.path, below(ours, mount)?.tells]))
   const seen = new Set([namespaceOf('self')])
-  const others: Elsewhere[] = []
+  const others: ForeignMount[] = []
   for (const process of processes()) {
     const namespace = namespaceOf(process)
     if (namespace === undefined || seen.has(namespace)) continue
@@ -244,7 +244,7 @@ export function syncFileSystem(directory: string): void {
 }
 
 /** The same, while other work goes on. */
-export async function syncFileSystemLater(directory: string): Promise<void> {
+export async function syncFileSystemAsync(directory: string): Promise<void> {
   const fd = fs.openSync(directory, readFlags)
   try {
     await calls().syncfsLater(fd)

@@ -3,8 +3,8 @@ import * as fs from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { AwError } from '../../domain/errors.ts'
 import { temporaryName } from '../../domain/paths.ts'
-import { syncDirectoryLater } from './directories.ts'
-import { hasCode, unless } from '../syscalls/errno.ts'
+import { syncDirectoryAsync } from './directories.ts'
+import { hasCode, ignoreErrors } from '../syscalls/errno.ts'
 import { hostFs } from './host-fs.ts'
 
 interface NewFileOptions {
@@ -31,10 +31,10 @@ export async function makeFile<T>(
     const written = await write(fd)
     await hostFs.fsync(fd)
     appear(temporary, target, replace)
-    await syncDirectoryLater(dirname(target))
+    await syncDirectoryAsync(dirname(target))
     return written
   } catch (error) {
-    unless(['ENOENT'], () => hostFs.unlinkSync(temporary))
+    ignoreErrors(['ENOENT'], () => hostFs.unlinkSync(temporary))
     throw error
   } finally {
     fs.closeSync(fd)

@@ -15,7 +15,7 @@ export interface Reserve {
 }
 
 /** Left free beside it: what it was given up for goes on with this. */
-const elbowRoom = 256 * 1024
+const headroomBytes = 256 * 1024
 
 export function reserveIn(home: string, bytes: number): Reserve {
   const file = join(home, 'reserve')
@@ -26,7 +26,7 @@ export function reserveIn(home: string, bytes: number): Reserve {
       const there = found ?? 0
       if (there >= bytes) return true
       const { bavail, bsize } = statfsSync(home)
-      const room = there + bavail * bsize - elbowRoom
+      const room = there + bavail * bsize - headroomBytes
       if (room > there) extend(file, found, Math.min(bytes, room))
       return (size() ?? 0) >= bytes
     },

@@ -10,10 +10,11 @@ type Setting = readonly [key: string, value: string]
  * For work on what others have written: nothing of the user's or the machine's configuration takes part, so nothing is
  * configured that could run; nothing is fetched, and nobody is asked.
  */
-export const hardened = (repository: string, more: Environment = {}): Environment => configured(repository, [], more)
+export const hardenedEnvironment = (repository: string, more: Environment = {}): Environment =>
+  configured(repository, [], more)
 
 /** The same in a tree that is made durable as a whole, later: git does not wait for the disk. */
-export const hardenedInTree = (repository: string, more: Environment = {}): Environment =>
+export const hardenedTreeEnvironment = (repository: string, more: Environment = {}): Environment =>
   configured(repository, [['core.fsync', 'none']], more)
 
 function configured(repository: string, own: readonly Setting[], more: Environment): Environment {
@@ -61,7 +62,7 @@ const trees: readonly Setting[] = [
  * ever works in repositories of our own, and can bring nothing but objects over https or ssh.
  * @param sshCommand what the user has configured to be run for ssh, if anything
  */
-export function usersOwn(url: RemoteUrl, sshCommand: string | undefined, avoid: readonly string[]): Environment {
+export function userEnvironment(url: RemoteUrl, sshCommand: string | undefined, avoid: readonly string[]): Environment {
   const kept = Object.entries(process.env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && isKept(entry[0]),
   )

@@ -1,21 +1,21 @@
 import { AwError } from '../../domain/errors.ts'
-import { shortWords } from '../../domain/git/error-text.ts'
+import { summarizeStderr } from '../../domain/git/error-text.ts'
 
 /** Whose failure it is: the url as it may be shown, and what must not be. */
-export interface About {
+export interface FailureContext {
   readonly url: string
   readonly secrets: readonly string[]
 }
 
 /** What a run of git said when it failed; undefined if that is not what happened. */
-export const wordsOf = (error: unknown): string | undefined =>
+export const gitErrorText = (error: unknown): string | undefined =>
   error instanceof AwError && error.code === 'aw_command_failed' ? String(error.data['message']) : undefined
 
 /** A failed run of git as the failure of a source, in git's own words; any other error as it is. */
-export function sourceFailure(error: unknown, { url, secrets }: About): unknown {
-  const words = wordsOf(error)
+export function sourceFailure(error: unknown, { url, secrets }: FailureContext): unknown {
+  const words = gitErrorText(error)
   if (words === undefined) return error
-  const said = shortWords(words, secrets)
+  const said = summarizeStderr(words, secrets)
   // Of a file of the work tree that does not fit git says only that it could not be written.
   if (/No space left on device|Out of diskspace|Disk quota exceeded|unable to write file|write error/i.test(words)) {
     return new AwError('disk_full', `${url} could not be stored: the disk is full, or cannot be written to`, {
@@ -97,9 +97,9 @@ export const gitExitCode = (error: unknown): number | undefined =>
 
 /** A failed run of git as the failure of an export, in git's own words; any other error as it is. */
 export function exportFailure(error: unknown, about: string): unknown {
-  const words = wordsOf(error)
+  const words = gitErrorText(error)
   if (words === undefined) return error
-  const said = shortWords(words)
+  const said = summarizeStderr(words)
   if (/No space left on device|Out of diskspace|Disk quota exceeded|write error/i.test(words))
     return new AwError('disk_full', `${about}: the disk is full, or cannot be written to`, { hint: 'Make room' })
   const isRefused = /fsck error|fsck-objects|in packed object|index-pack failed|unpack-objects failed/i.test(words)

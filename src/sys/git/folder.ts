@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
-import { hasCode, unless } from '../syscalls/errno.ts'
+import { hasCode, ignoreErrors } from '../syscalls/errno.ts'
 import { at, directoryFlags, readFlags } from '../safe-fs/descriptors.ts'
 
 /**
@@ -55,11 +55,12 @@ function folderOf(fd: number): Folder {
       }
     },
     has: (path) =>
-      unless(['ENOENT', 'ENOTDIR'], () => fs.lstatSync(at(fd, bytes(path)), { throwIfNoEntry: false })) !== undefined,
+      ignoreErrors(['ENOENT', 'ENOTDIR'], () => fs.lstatSync(at(fd, bytes(path)), { throwIfNoEntry: false })) !==
+      undefined,
     link(name) {
       const path = at(fd, bytes(name))
       if (!fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return undefined
-      return unless(['EINVAL', 'ENOENT'], () => fs.readlinkSync(path, 'latin1'))
+      return ignoreErrors(['EINVAL', 'ENOENT'], () => fs.readlinkSync(path, 'latin1'))
     },
     names(path = '') {
       if (path === '') return namesIn(fd)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { makeRepository } from './layout.ts'
-import { ownAllLike } from '../copy/chown-like.ts'
+import { chownTreeLike } from '../copy/chown-like.ts'
 
 /**
  * What `git init` makes, in a directory that only we have written to, with the name and address for commits: without git,
@@ -17,7 +17,7 @@ export function initRepository(directory: string, user: { readonly name: string;
     shallow: [],
     user: { name: bytes(user.name), email: bytes(user.email) },
   })
-  ownAllLike(directory, repository)
+  chownTreeLike(directory, repository)
 }
 
 const bytes = (text: string): string => Buffer.from(text).toString('latin1')

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { hardened, hardenedInTree, usersOwn } from './environment.ts'
+import { hardenedEnvironment, hardenedTreeEnvironment, userEnvironment } from './environment.ts'
 import { sourceFailure } from './failures.ts'
 import { gitProgram, isSafe, parseVersion } from './program.ts'
 import { parseProgress, progressReader } from '../../drivers/repositories/git/progress.ts'
@@ -92,14 +92,17 @@ describe('the environment', () => {
 
   test('for what others wrote has nothing of the user in it', () => {
     process.env['AW_TEST_OF_ENVIRONMENT'] = 'x'
-    const env = hardened('/nonexistent')
+    const env = hardenedEnvironment('/nonexistent')
     expect(Object.keys(env).filter((name) => /^(AW|SSH|HTTP)/i.test(name))).toEqual([])
     expect(settingsOf(env).get('core.hookspath')).toBe('/dev/null')
     delete process.env['AW_TEST_OF_ENVIRONMENT']
   })
 
   test('waits for the disk, but not in a tree that is made durable as a whole', () => {
-    const [alone, inTree] = [settingsOf(hardened('/nonexistent')), settingsOf(hardenedInTree('/nonexistent'))]
+    const [alone, inTree] = [
+      settingsOf(hardenedEnvironment('/nonexistent')),
+      settingsOf(hardenedTreeEnvironment('/nonexistent')),
+    ]
     expect(inTree.get('core.fsync')).toBe('none')
     inTree.delete('core.fsync')
     expect(inTree).toEqual(alone)
@@ -115,7 +118,7 @@ describe('the environment', () => {
     }
     Object.assign(process.env, mine)
     try {
-      const env = usersOwn(parseGitUrl('https://example.com/x') as RemoteUrl, undefined, [])
+      const env = userEnvironment(parseGitUrl('https://example.com/x') as RemoteUrl, undefined, [])
       const settings = settingsOf(env)
       expect(settings.get('http.extraheader')).toBe('X: y')
       expect(settings.get('core.hookspath')).toBe('/dev/null')
@@ -129,12 +132,12 @@ describe('the environment', () => {
 
   test('for a remote finds no helper where agents work, or where it happens to be', () => {
     process.env['PATH'] = `/work/agents/bin:.::bin:/usr/bin:/work/agents`
-    const env = usersOwn(parseGitUrl('https://example.com/x') as RemoteUrl, undefined, ['/work/agents'])
+    const env = userEnvironment(parseGitUrl('https://example.com/x') as RemoteUrl, undefined, ['/work/agents'])
     expect(env['PATH']).toBe('/usr/bin')
   })
 
   test('leaves the command for ssh to who has chosen one', () => {
-    const env = usersOwn(parseGitUrl('git@example.com:x') as RemoteUrl, 'ssh -i key', [])
+    const env = userEnvironment(parseGitUrl('git@example.com:x') as RemoteUrl, 'ssh -i key', [])
     expect(env['GIT_SSH_COMMAND']).toBeUndefined()
   })
 })

@@ -9,12 +9,12 @@ it('a log that has grown long begins anew, and what it held is kept beside it', 
   const log = join(folder, 'daemon.log')
   try {
     const script = `
-      import { turnLog } from '${import.meta.dirname}/daemon-files.ts'
+      import { rotateLog } from '${import.meta.dirname}/daemon-files.ts'
       const say = (text) => process.stderr.write(text + '\\n')
       say('one')
-      console.log(turnLog('${log}', 100), turnLog('${folder}/another', 1))
+      console.log(rotateLog('${log}', 100), rotateLog('${folder}/another', 1))
       say('two '.repeat(100))
-      console.log(turnLog('${log}', 100))
+      console.log(rotateLog('${log}', 100))
       say('three')`
     const written = openSync(log, 'a')
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {

@@ -13,45 +13,45 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { longestSocket, socketName, stampOfFile } from '../../domain/daemon.ts'
-import { assertOurs } from '../fs/directories.ts'
+import { fileStamp, maxSocketPathBytes, socketName } from '../../domain/daemon.ts'
+import { assertOwned } from '../fs/directories.ts'
 import { tryLock, type HeldLock } from '../locks/lock.ts'
 
 /** What a daemon leaves in its home for others to find it. */
 
-export const socketOf = (home: string): string => join(home, socketName)
+export const daemonSocketPath = (home: string): string => join(home, socketName)
 
 /**
  * The same socket by a name that is short enough. A home may have a longer path than an address has room for; then the
  * way leads over a descriptor of the home, which stays open.
  */
-export function reachable(socket: string): string {
-  if (Buffer.byteLength(socket) <= longestSocket) return socket
+export function shortSocketPath(socket: string): string {
+  if (Buffer.byteLength(socket) <= maxSocketPathBytes) return socket
   const fd = openSync(dirname(socket), constants.O_RDONLY | constants.O_DIRECTORY)
   return `/proc/self/fd/${fd}/${socketName}`
 }
 
 /** One daemon a home: undefined if there is another. */
-export const takeHome = (home: string): HeldLock | undefined => tryLock(join(home, 'locks', 'daemon'))
+export const lockDaemon = (home: string): HeldLock | undefined => tryLock(join(home, 'locks', 'daemon'))
 
 /** Nobody but the owner of the home may reach the socket. One that a dead daemon left is in the way; we hold its lock. */
 export function clearSocket(home: string): void {
-  assertOurs(home, 'home')
+  assertOwned(home, 'home')
   removeSocket(home)
 }
 
-export const closeToOthers = (home: string): void => chmodSync(socketOf(home), 0o600)
+export const restrictSocket = (home: string): void => chmodSync(daemonSocketPath(home), 0o600)
 
 /** What tells the socket that is there from any other; undefined if there is nothing. */
-export function socketMark(home: string): string | undefined {
-  const found = lstatSync(socketOf(home), { throwIfNoEntry: false })
+export function socketIdentity(home: string): string | undefined {
+  const found = lstatSync(daemonSocketPath(home), { throwIfNoEntry: false })
   return found === undefined ? undefined : `${found.ino}-${found.birthtimeMs}`
 }
 
-export const removeSocket = (home: string): void => rmSync(socketOf(home), { force: true })
+export const removeSocket = (home: string): void => rmSync(daemonSocketPath(home), { force: true })
 
-export const stampOf = (file: string | undefined): string =>
-  stampOfFile(file === undefined ? undefined : statSync(file, { throwIfNoEntry: false }))
+export const stampOfPath = (file: string | undefined): string =>
+  fileStamp(file === undefined ? undefined : statSync(file, { throwIfNoEntry: false }))
 
 /** Starts a program that outlives this one; what it says goes to the end of a file. */
 export function startDetached(argv: readonly string[], log: string): { readonly hasEnded: () => boolean } {
@@ -67,13 +67,13 @@ export function startDetached(argv: readonly string[], log: string): { readonly 
   }
 }
 
-export const logOf = (home: string): string => join(home, 'daemon.log')
+export const daemonLogPath = (home: string): string => join(home, 'daemon.log')
 
 /**
  * A log that this process writes to and that has grown long begins anew; what it held is beside it, in the place of what
  * was kept there before. True if it did. It stays the same file, as it is this process's standard error.
  */
-export function turnLog(log: string, mostBytes = 16 * 2 ** 20): boolean {
+export function rotateLog(log: string, mostBytes = 16 * 2 ** 20): boolean {
   const standardError = 2
   const [own, there] = [fstatSync(standardError), lstatSync(log, { throwIfNoEntry: false })]
   if (there === undefined || there.ino !== own.ino || there.dev !== own.dev || own.size <= mostBytes) return false

@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError, toAwError } from '../../domain/errors.ts'
-import { assertOurs, ensureDirectory } from '../fs/directories.ts'
+import { assertOwned, ensureDirectory } from '../fs/directories.ts'
 import { hasCode } from '../syscalls/errno.ts'
 
 /** Makes the home's own directories, or says in plain words why it cannot be used. */
 export function prepareHome(home: string, directories: readonly string[]): void {
   try {
-    assertOurs(home, 'home')
+    assertOwned(home, 'home')
     for (const directory of [home, ...directories]) ensureDirectory(directory, 0o700)
     accessSync(home, constants.W_OK | constants.X_OK)
   } catch (error) {

@@ -5,7 +5,7 @@ const atOnce = 4096
 let pool: Buffer = Buffer.alloc(0)
 
 /** Random bytes for names and ids. Asked for by the page: the kernel takes as long for ten as for thousands. */
-export function randomFew(bytes: number): Buffer {
+export function pooledRandomBytes(bytes: number): Buffer {
   if (bytes > atOnce) return randomBytes(bytes)
   if (pool.length < bytes) pool = page()
   const few = Buffer.from(pool.subarray(0, bytes))

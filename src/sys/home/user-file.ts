@@ -22,7 +22,7 @@ interface Options {
   readonly mode: number
 }
 
-const mostBytes = 16 * 1024 * 1024
+const maxBytes = 16 * 1024 * 1024
 
 /** `permission_denied` for a file, or a place for one, that is not this user's. */
 export function readUserFile(path: string, { within, mode }: Options): UserFile {
@@ -35,7 +35,7 @@ export function readUserFile(path: string, { within, mode }: Options): UserFile 
   const found = lstatSync(real, { throwIfNoEntry: false })
   if (found === undefined) return { path: real, linked, text: undefined, mode }
   if (!isOwn(found)) throw denied(path, 'belongs to somebody else')
-  if (!found.isFile() || found.size > mostBytes) throw denied(path, 'is not a file that settings could be in')
+  if (!found.isFile() || found.size > maxBytes) throw denied(path, 'is not a file that settings could be in')
   return { path: real, linked, text: decoded(path, readFileSync(real)), mode: found.mode & 0o7777 }
 }
 

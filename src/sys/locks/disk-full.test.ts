@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { AwError } from '../../domain/errors.ts'
-import { crampedError, whyCramped } from './disk-full.ts'
+import { diskFullError, writeObstacle } from './disk-full.ts'
 import { reserveIn } from '../fs/reserve.ts'
 
 const failure = (fields: object): Error => Object.assign(new Error('it failed'), fields)
@@ -24,21 +24,24 @@ it.each([
   ['a database that is no database', { errcode: 26 }, undefined],
 ])('%s', (_, fields, why) => {
   const folder = makeFolder()
-  expect(whyCramped(failure(fields), join(folder, 'log.db'))).toBe(why)
-  expect(whyCramped(new AwError('internal', '', { cause: failure(fields) }), join(folder, 'log.db'))).toBe(why)
+  expect(writeObstacle(failure(fields), join(folder, 'log.db'))).toBe(why)
+  expect(writeObstacle(new AwError('internal', '', { cause: failure(fields) }), join(folder, 'log.db'))).toBe(why)
   expect(readdirSync(folder)).toEqual([])
 })
 
 it('says what can be done', () => {
   const file = join(makeFolder(), 'log.db')
-  expect(crampedError(failure({ code: 'EDQUOT' }), file, 'It')).toMatchObject({
+  expect(diskFullError(failure({ code: 'EDQUOT' }), file, 'It')).toMatchObject({
     code: 'disk_full',
     exitCode: 7,
     message: 'It: the disk is full',
     hint: expect.stringMatching(/aw destroy --purge/) as unknown,
   })
-  expect(crampedError(failure({ code: 'EROFS' }), file, 'It')).toMatchObject({ code: 'permission_denied', exitCode: 5 })
-  expect(crampedError(failure({ code: 'EIO' }), file, 'It')).toBeUndefined()
+  expect(diskFullError(failure({ code: 'EROFS' }), file, 'It')).toMatchObject({
+    code: 'permission_denied',
+    exitCode: 5,
+  })
+  expect(diskFullError(failure({ code: 'EIO' }), file, 'It')).toBeUndefined()
 })
 
 it('the reserve is made, given up once, and made again whole; none is asked for by 0', () => {

@@ -1,6 +1,6 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs'
 import { AwError } from '../../domain/errors.ts'
-import { crampedError } from './disk-full.ts'
+import { diskFullError } from './disk-full.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { isNativeLoaded, native, RANGE_LOCK, type Native } from '../syscalls/native.ts'
 import { DatabaseSync } from './sqlite.ts'
@@ -105,7 +105,7 @@ function bySqlite(file: string): LockFile {
 }
 
 function refused(error: unknown, file: string, what: string): unknown {
-  const told = crampedError(error, file, what) ?? sqliteError(error, what)
+  const told = diskFullError(error, file, what) ?? sqliteError(error, what)
   if (told instanceof AwError) return told
   const { message } = error as Error
   return new AwError('filesystem_error', `${what}: ${message}`, { data: { path: file }, cause: error })

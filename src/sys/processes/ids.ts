@@ -8,7 +8,7 @@ export const hasAllIds = (): boolean =>
   idMap('uid_map').every(([first, outside, count]) => first === outside && count === allIds)
 
 /** Whether root here is somebody else outside: of a user namespace of its own, as of a container without root. */
-export const isRootInside = (): boolean =>
+export const isNamespacedRoot = (): boolean =>
   process.getuid?.() === 0 && idMap('uid_map').some(([first, outside]) => first === 0 && outside !== 0)
 
 /** What tells namespaces of users apart. */

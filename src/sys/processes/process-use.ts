@@ -184,12 +184,12 @@ const isBelow = (target: string, directory: string): boolean =>
 
 /** Whether it is one of these, or has one of them among those who started it. */
 function isFrom(pid: number, ancestors: readonly number[]): boolean {
-  for (let one = pid, steps = 0; one > 1 && steps < mostSteps; one = parentOf(one), steps += 1)
+  for (let one = pid, steps = 0; one > 1 && steps < maxSteps; one = parentOf(one), steps += 1)
     if (ancestors.includes(one)) return true
   return false
 }
 
-const mostSteps = 1000
+const maxSteps = 1000
 
 const parentOf = (pid: number): number => Number(statOf(pid).parent ?? 0)
 

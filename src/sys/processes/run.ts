@@ -18,14 +18,14 @@ export function run(program: string, args: readonly string[], options: RunOption
  * entry nor what it leads to may lie in a directory of `avoid`: whoever works there could have put it there.
  */
 export function findProgram(name: string, avoid: readonly string[] = []): string | undefined {
-  const isSafe = outside(avoid)
+  const isSafe = isOutsideOf(avoid)
   return pathEntries(isSafe)
     .map((entry) => join(entry, name))
     .find((path) => isSafe(path) && isProgram(path))
 }
 
 /** PATH for a program that looks for others itself, without the entries in which none would be looked for by us. */
-export const safePath = (avoid: readonly string[]): string => pathEntries(outside(avoid)).join(':')
+export const safePath = (avoid: readonly string[]): string => pathEntries(isOutsideOf(avoid)).join(':')
 
 const pathEntries = (isSafe: (path: string) => boolean): string[] =>
   (process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin')
@@ -33,7 +33,7 @@ const pathEntries = (isSafe: (path: string) => boolean): string[] =>
     .filter((entry) => isAbsolute(entry) && isSafe(entry))
 
 /** Tells whether a path neither is one of the directories nor leads into one. */
-export function outside(directories: readonly string[]): (path: string) => boolean {
+export function isOutsideOf(directories: readonly string[]): (path: string) => boolean {
   const avoided = directories.flatMap((path) => [path, realpathIfPresent(path) ?? path])
   const isOutside = (path: string): boolean => !avoided.some((outer) => path === outer || path.startsWith(`${outer}/`))
   return (path) => isOutside(realpathIfPresent(path) ?? path)
@@ -90,7 +90,7 @@ interface RunOptions {
 const processes = counted({ run: start })
 
 function start(path: string, args: readonly string[], options: RunOptions): Promise<{ stdout: string }> {
-  const { timeoutMs, silentMs, signal, maxOutput = mostKept } = options
+  const { timeoutMs, silentMs, signal, maxOutput = maxKept } = options
   const program = basename(path)
   const cancelled = (): AwError => new AwError('aborted', `${program} was cancelled`, { cause: signal?.reason })
   if (signal?.aborted) return Promise.reject(cancelled())
@@ -131,7 +131,7 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
     else child.stdout.setEncoding(options.encoding ?? 'utf8').on('data', keep)
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       watch?.refresh()
-      output.stderr = (output.stderr + text).slice(-mostKept)
+      output.stderr = (output.stderr + text).slice(-maxKept)
       if (onStderr) tell(onStderr, text)
     })
     child.on('error', (error) => (failure = error))
@@ -154,7 +154,7 @@ function start(path: string, args: readonly string[], options: RunOptions): Prom
   })
 }
 
-const mostKept = 65_536
+const maxKept = 65_536
 
 function spawnWith(path: string, args: readonly string[], options: RunOptions): ChildProcessWithoutNullStreams {
   const { cwd, env, input, files = [], group = false } = options

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { native } from '../syscalls/native.ts'
 import { statOf } from './process.ts'
-import { startProgram, type Given, type Started } from './start-program.ts'
+import { startProgram, type GivenDescriptors, type Started } from './start-program.ts'
 
 let folder: string
 let input: number
@@ -132,7 +132,7 @@ describe('how it ends', () => {
   })
 
   test('one that cannot be started is an error, and leaves nothing', async () => {
-    const given: Given = ['pipe', 'pipe', 'ignore']
+    const given: GivenDescriptors = ['pipe', 'pipe', 'ignore']
     fs.writeFileSync(join(folder, 'text'), '')
     await sleep(20)
     const before = openHere()

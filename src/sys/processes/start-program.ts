@@ -23,19 +23,24 @@ export interface Started {
 }
 
 /** What it is given as its descriptors 0, 1, 2 and so on; nothing else is. */
-export type Given = readonly [input: number | 'pipe', output: 'pipe', errors: number | 'ignore', ...more: number[]]
+export type GivenDescriptors = readonly [
+  input: number | 'pipe',
+  output: 'pipe',
+  errors: number | 'ignore',
+  ...more: number[],
+]
 
 /**
  * Starts a program, of which the first word is the path, in a session of its own, in `/`, with nothing in its environment.
  * Node copies the page tables of the whole process for that (a millisecond and more, 30 where it has half a gigabyte);
  * where our own system calls are at hand, nothing is copied.
  */
-export function startProgram(words: readonly string[], given: Given): Started {
+export function startProgram(words: readonly string[], given: GivenDescriptors): Started {
   const calls = native()
   return calls === undefined ? startByNode(words, given) : startByCalls(calls, words, given)
 }
 
-function startByCalls(calls: Native, words: readonly string[], [input, , errors, ...more]: Given): Started {
+function startByCalls(calls: Native, words: readonly string[], [input, , errors, ...more]: GivenDescriptors): Started {
   const [theirs, ours]: [number[], number[]] = [[], []]
   try {
     const [from, to] = input === 'pipe' ? calls.pipe() : [input]
@@ -111,7 +116,7 @@ function lookAtAll(): void {
   if (children.size === 0) process.off('SIGCHLD', lookAtAll)
 }
 
-function startByNode([program = '', ...words]: readonly string[], given: Given): Started {
+function startByNode([program = '', ...words]: readonly string[], given: GivenDescriptors): Started {
   const child = spawn(program, words, { cwd: '/', env: {}, detached: true, stdio: [...given] })
   const end = once(child, 'exit').catch(() => undefined)
   const { pid, stdout } = child

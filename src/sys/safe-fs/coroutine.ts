@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 
 /** Work in small steps, to be run at once or with pauses. */
-export type Steps<T> = Generator<void, T, void>
+export type Coroutine<T> = Generator<void, T, void>
 
-export function runAll<T>(steps: Steps<T>): T {
+export function runToCompletion<T>(steps: Coroutine<T>): T {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
@@ -14,7 +14,7 @@ export function runAll<T>(steps: Steps<T>): T {
 const slice = 0.01
 
 /** Lets others have the event loop every few milliseconds. When aborted, the steps clean up and end. */
-export async function runPolitely<T>(steps: Steps<T>, signal?: AbortSignal): Promise<T> {
+export async function runYielding<T>(steps: Coroutine<T>, signal?: AbortSignal): Promise<T> {
   try {
     for (let since = process.uptime(); ;) {
       const step = steps.next()

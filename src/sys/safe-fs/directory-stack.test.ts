@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openDescriptors } from '../../../test/attacks/workspace.ts'
 import { at, directoryFlags, identity } from './descriptors.ts'
-import { type Levels, openLevels } from './directory-stack.ts'
+import { type DirectoryStack, openDirectoryStack } from './directory-stack.ts'
 
 let dir: string
 let base: number
-let levels: Levels
+let levels: DirectoryStack
 beforeEach(() => {
   dir = fs.mkdtempSync(join(tmpdir(), 'aw-levels-'))
   base = fs.openSync(dir, directoryFlags)
-  levels = openLevels(base)
+  levels = openDirectoryStack(base)
 })
 afterEach(() => {
   levels[Symbol.dispose]()
@@ -60,7 +60,7 @@ test('a link in the place of a lost level is not followed', () => {
   for (let depth = 0; depth < 150; depth++) down('d')
   fs.renameSync(join(dir, 'd'), join(dir, 'away'))
   fs.symlinkSync('/', join(dir, 'd'))
-  const lost = openLevels(base)
+  const lost = openDirectoryStack(base)
   for (let depth = 0; depth < 70; depth++) lost.push('d', fs.openSync(join(dir, 'away'), directoryFlags))
   while (lost.names.length > 3) lost.pop()
   expect(() => lost.top()).toThrow(expect.objectContaining({ code: 'ENOTDIR' }))

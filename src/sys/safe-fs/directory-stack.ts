@@ -7,7 +7,7 @@ import { at, directoryFlags, identity, type Name } from './descriptors.ts'
  * still is the same directory; else from the base, name by name and without following links, so that it is below the
  * base whatever was moved meanwhile.
  */
-export interface Levels extends Disposable {
+export interface DirectoryStack extends Disposable {
   readonly names: readonly Name[]
   /** The descriptor of the deepest level; the base's if there is none. It stays owned by the levels. */
   top(): number
@@ -27,7 +27,7 @@ const keptOpen = 64
 /** An open descriptor; or of one that was closed, which directory it was; or nothing yet. */
 type Level = number | string | undefined
 
-export function openLevels(base: number): Levels {
+export function openDirectoryStack(base: number): DirectoryStack {
   const names: Name[] = []
   const levels: Level[] = []
 

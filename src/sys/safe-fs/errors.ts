@@ -65,7 +65,7 @@ export function translate(error: unknown, path: string, special: typeof codes = 
 }
 
 /** Runs a call on the file system; what it throws has a code. */
-export function named<T>(path: string, call: () => T, special?: typeof codes): T {
+export function translatingErrors<T>(path: string, call: () => T, special?: typeof codes): T {
   try {
     return call()
   } catch (error) {

@@ -38,6 +38,6 @@ export function openRoot(path: string, options: RootOptions = {}): FileHandle {
 export const safeFiles: Files = { open: openRoot }
 
 /** As safe: the walk says yes and no exactly as openat2 does, a little slower, and saves loading what makes system calls, which takes longer. */
-export const lightFiles: Files = {
+export const walkFiles: Files = {
   open: (path, options = {}) => openRoot(path, { ...options, resolver: process.env['AW_RESOLVER'] ? 'auto' : 'walk' }),
 }

@@ -4,7 +4,7 @@ import { type Native, native, RESOLVE } from '../syscalls/native.ts'
 import { at, O_PATH, readFlags } from './descriptors.ts'
 import { refusal, translate } from './errors.ts'
 import type { Root } from './root.ts'
-import { withSpot } from './walk.ts'
+import { withResolvedEntry } from './walk.ts'
 
 type Wanted = 'directory' | 'anything'
 
@@ -80,12 +80,12 @@ function byWalk(
   check: (stats: fs.Stats, path: string) => void,
 ): OpenFile {
   const path = parsed.names.join('/')
-  return withSpot(root, parsed, { follow: true }, (spot) => {
-    const { stats } = spot
+  return withResolvedEntry(root, parsed, { follow: true }, (entry) => {
+    const { stats } = entry
     if (!stats) throw refusal('file_not_found', path)
     check(stats, path)
     try {
-      return { fd: fs.openSync(at(spot.fd ?? root.fd), flags), stats }
+      return { fd: fs.openSync(at(entry.fd ?? root.fd), flags), stats }
     } catch (error) {
       throw translate(error, path)
     }

@@ -4,7 +4,7 @@ import type { PathOptions } from '../../ports/files.ts'
 import type { Root } from './root.ts'
 
 /** A caller's path, well formed. `root: false` where the root itself is not an answer. */
-export function request(
+export function parseRequest(
   root: Root,
   path: string,
   options: PathOptions | undefined,

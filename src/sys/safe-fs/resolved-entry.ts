@@ -2,7 +2,7 @@ import type * as fs from 'node:fs'
 import type { Name } from './descriptors.ts'
 
 /** What a path led to. Descriptors are valid until it is disposed of. */
-export interface Spot extends Disposable {
+export interface ResolvedEntry extends Disposable {
   /** The directory that holds it. */
   readonly dir: number
   /** Its name there; '' if it is the root. */

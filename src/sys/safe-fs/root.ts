@@ -5,7 +5,7 @@ import { foldName } from '../../domain/paths.ts'
 import type { RootOptions } from '../../ports/files.ts'
 import { native, nativeProblem } from '../syscalls/native.ts'
 import { at, directoryFlags, identity, mountId, namingFlags, requireProc } from './descriptors.ts'
-import { named } from './errors.ts'
+import { translatingErrors } from './errors.ts'
 
 /** An open tree: everything is found from its descriptor. */
 export interface Root extends Disposable {
@@ -60,7 +60,7 @@ const namesOf = (given: string, fd: number): string[] => (isDescriptor(given) ? 
 
 /** A link in the place of a tree was put there by somebody else, to have what it leads to changed. */
 function openDirectory(path: string): number {
-  return named('', () => {
+  return translatingErrors('', () => {
     try {
       return fs.openSync(path, directoryFlags)
     } catch (error) {

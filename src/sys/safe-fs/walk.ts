@@ -3,16 +3,16 @@ import * as fs from 'node:fs'
 import { belowRoot, foldName, type ParsedPath, splitPath } from '../../domain/paths.ts'
 import { at, directoryFlags, display, errnoOf, identity, mountId, type Name, namingFlags } from './descriptors.ts'
 import { refusal, translate } from './errors.ts'
-import { type Levels, openLevels } from './directory-stack.ts'
+import { type DirectoryStack, openDirectoryStack } from './directory-stack.ts'
 import { makeDirectory } from './write/make-directory.ts'
 import type { Root } from './root.ts'
-import type { Spot, WalkOptions } from './resolved-entry.ts'
+import type { ResolvedEntry, WalkOptions } from './resolved-entry.ts'
 import { unlock } from '../trees/unlock.ts'
 
 interface Walk {
   readonly root: Root
   readonly path: string
-  readonly levels: Levels
+  readonly levels: DirectoryStack
   /** What is still to be walked, the next one last. */
   readonly pending: { name: Name; fromLink: boolean }[]
   readonly options: WalkOptions
@@ -32,11 +32,11 @@ const maxRetries = 64
  * the kernel see more than one name, so nothing that is swapped can lead it elsewhere. Mounts: what is below a foreign
  * mount is on that mount too, so looking at where the walk ends is enough.
  */
-function walk(root: Root, parsed: ParsedPath, options: WalkOptions): Spot {
+function walk(root: Root, parsed: ParsedPath, options: WalkOptions): ResolvedEntry {
   const state: Walk = {
     root,
     path: parsed.names.join('/'),
-    levels: openLevels(root.fd),
+    levels: openDirectoryStack(root.fd),
     pending: parsed.names.map((name) => ({ name, fromLink: false })).reverse(),
     options,
     forbidden: options.change && root.protect.size > 0 ? root.protectedObjects() : undefined,
@@ -185,7 +185,7 @@ function checkName(state: Walk, first: string | undefined): void {
   }
 }
 
-function finish(state: Walk, end: End): Spot {
+function finish(state: Walk, end: End): ResolvedEntry {
   const { levels } = state
   const exists = end.absent === undefined
   const names = [...levels.names, ...(exists ? [] : [end.absent])].map(display)
@@ -206,11 +206,16 @@ function finish(state: Walk, end: End): Spot {
 }
 
 /** Walks, acts, and closes everything again. */
-export function withSpot<T>(root: Root, parsed: ParsedPath, options: WalkOptions, act: (spot: Spot) => T): T {
-  const spot = walk(root, parsed, options)
+export function withResolvedEntry<T>(
+  root: Root,
+  parsed: ParsedPath,
+  options: WalkOptions,
+  act: (entry: ResolvedEntry) => T,
+): T {
+  const entry = walk(root, parsed, options)
   try {
-    return act(spot)
+    return act(entry)
   } finally {
-    spot[Symbol.dispose]()
+    entry[Symbol.dispose]()
   }
 }

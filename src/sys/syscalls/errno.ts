@@ -1,7 +1,7 @@
 import { errnoName } from '../../domain/errno.ts'
 
 /** What the call answers; undefined if it failed in one of these ways. */
-export function unless<T>(codes: readonly string[], call: () => T): T | undefined {
+export function ignoreErrors<T>(codes: readonly string[], call: () => T): T | undefined {
   try {
     return call()
   } catch (error) {

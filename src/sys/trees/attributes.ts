@@ -1,4 +1,4 @@
-import { hasCode, unless } from '../syscalls/errno.ts'
+import { hasCode, ignoreErrors } from '../syscalls/errno.ts'
 import { hostFs } from '../fs/host-fs.ts'
 import { native } from '../syscalls/native.ts'
 import { refused } from '../safe-fs/read/xattr.ts'
@@ -31,13 +31,13 @@ export function readAttributes(path: string | Buffer, where: Where): (readonly [
   } catch (error) {
     if (!hasCode(error, 'EACCES')) throw error
   }
-  using _ = unless(['ENOENT'], () => unlockNamed(path, 0o400))
+  using _ = ignoreErrors(['ENOENT'], () => unlockNamed(path, 0o400))
   return valuesAt(path, names, [...absent, 'EACCES'])
 }
 
 const valuesAt = (path: string | Buffer, names: readonly string[], without: readonly string[]) =>
   names.flatMap((name) => {
-    const value = unless(without, () => native()?.lgetxattr(path, name))
+    const value = ignoreErrors(without, () => native()?.lgetxattr(path, name))
     return value === undefined ? [] : [[name, value] as const]
   })
 
@@ -72,4 +72,4 @@ const namesAt = (path: string | Buffer, where: Where): string[] => {
   return names.filter((name) => counts(name, where)).toSorted()
 }
 
-const attempt = <T>(call: () => T): T | undefined => unless([...absent, 'EACCES'], call)
+const attempt = <T>(call: () => T): T | undefined => ignoreErrors([...absent, 'EACCES'], call)

@@ -1,16 +1,16 @@
 import * as fs from 'node:fs'
-import { type Change, type DiffEntry, diffEntries, exactly } from '../../domain/trees/diff.ts'
+import { type Change, type DiffEntry, diffEntries, exactKey } from '../../domain/trees/diff.ts'
 import { pairByContent } from './pair-renames.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
-import type { Steps } from '../safe-fs/coroutine.ts'
+import type { Coroutine } from '../safe-fs/coroutine.ts'
 import { attributesText, type Where } from './attributes.ts'
 import { linkTarget } from './link-target.ts'
-import { mountedIn } from './mounts-in.ts'
+import { mountsIn } from './mounts-in.ts'
 import { atBytes } from './names.ts'
-import { politely } from './run-cancellable.ts'
+import { runCancellable } from './run-cancellable.ts'
 import { sameBytes } from './same-bytes.ts'
-import { type Facts, factsOf, identityIn, isSame, kindOf, linksIn } from './stat.ts'
-import { openSeen } from './unlock.ts'
+import { decodeStat, identityIn, isSame, kindOf, linksIn, type StatFields } from './stat.ts'
+import { openIfUnchanged } from './unlock.ts'
 import { type Visit, visitPaths, walkTree } from './walk.ts'
 
 interface CompareOptions {
@@ -42,7 +42,7 @@ export async function compareTrees(before: string, after: string, options: Compa
   try {
     const now = fs.openSync(after, directoryFlags)
     try {
-      return await politely(compareSteps(old, now, options), options.signal)
+      return await runCancellable(compareSteps(old, now, options), options.signal)
     } finally {
       fs.closeSync(now)
     }
@@ -51,13 +51,13 @@ export async function compareTrees(before: string, after: string, options: Compa
   }
 }
 
-function* compareSteps(before: number, after: number, options: CompareOptions): Steps<Change[]> {
+function* compareSteps(before: number, after: number, options: CompareOptions): Coroutine<Change[]> {
   const { enough = Infinity, exact = false, where = 'anywhere' } = options
   const renames = options.renames !== false && options.identity === 'inode'
   const [gone, come] = [new Map<string, DiffEntry>(), new Map<string, DiffEntry>()]
   const [left, arrived] = [new Map<string, Visit>(), new Map<string, Visit>()]
   const lone: Record<'old' | 'now', Visit[]> = { old: [], now: [] }
-  const mounted = new Set([...mountedIn(before, options), ...mountedIn(after, options)])
+  const mounted = new Set([...mountsIn(before, options), ...mountsIn(after, options)])
   const [olds, news] = [visitsOf(before, mounted, options), visitsOf(after, mounted, options)]
   const [exactlyOld, exactlyNow] = exact ? [exactSide(), exactSide()] : [notAsked, notAsked]
   const onlyOne = (entries: Map<string, DiffEntry>, visits: Map<string, Visit>, visit: Visit): void => {
@@ -140,7 +140,7 @@ function exactSide(): (visit: Visit) => string {
     const kind = kindOf(print)
     const identity = kind !== 'directory' && linksIn(print) > 1 ? identityIn(print) : undefined
     if (identity !== undefined && !first.has(identity)) first.set(identity, path)
-    return exactly(kind, factsOf(print).mtimeNs, `${first.get(identity ?? '') ?? path} ${linksIn(print)}`)
+    return exactKey(kind, decodeStat(print).mtimeNs, `${first.get(identity ?? '') ?? path} ${linksIn(print)}`)
   }
 }
 
@@ -149,9 +149,9 @@ interface Difference {
 }
 
 /** Undefined if there is none. */
-function* differ(old: Visit, now: Visit, where: Where): Steps<Difference | undefined> {
+function* differ(old: Visit, now: Visit, where: Where): Coroutine<Difference | undefined> {
   if (isSame(old.print, now.print)) return undefined
-  const [a, b] = [factsOf(old.print), factsOf(now.print)]
+  const [a, b] = [decodeStat(old.print), decodeStat(now.print)]
   if (a.kind !== b.kind) return { sameContent: false }
   const sameContent = a.kind === 'file' ? yield* sameFiles(old, now) : smallContent(old, a) === smallContent(now, b)
   const sameMode = a.kind === 'symlink' || a.mode === b.mode
@@ -160,13 +160,13 @@ function* differ(old: Visit, now: Visit, where: Where): Steps<Difference | undef
   return sameContent && isSameElse ? undefined : { sameContent }
 }
 
-function* sameFiles(old: Visit, now: Visit): Steps<boolean> {
-  const { size } = factsOf(old.print)
-  if (size !== factsOf(now.print).size) return false
+function* sameFiles(old: Visit, now: Visit): Coroutine<boolean> {
+  const { size } = decodeStat(old.print)
+  if (size !== decodeStat(now.print).size) return false
   if (size === 0) return true
-  const one = openSeen(old.directory, old.name, old.print)
+  const one = openIfUnchanged(old.directory, old.name, old.print)
   try {
-    const other = openSeen(now.directory, now.name, now.print)
+    const other = openIfUnchanged(now.directory, now.name, now.print)
     if (one === undefined || other === undefined) return false
     try {
       return yield* sameBytes(one, other, size)
@@ -179,7 +179,7 @@ function* sameFiles(old: Visit, now: Visit): Steps<boolean> {
 }
 
 /** The same of what was visited before. False if either is not what it was then. */
-function* isSameFile(old: readonly [number, Visit], now: readonly [number, Visit]): Steps<boolean> {
+function* isSameFile(old: readonly [number, Visit], now: readonly [number, Visit]): Coroutine<boolean> {
   for (const one of visitPaths(old[0], [old[1].path]))
     for (const other of visitPaths(now[0], [now[1].path]))
       return yield* sameFiles({ ...one, print: old[1].print }, { ...other, print: now[1].print })
@@ -190,7 +190,7 @@ const attributesOf = ({ directory, name }: Visit, where: Where): string =>
   attributesText(atBytes(directory, name), where)
 
 /** Of what is no file: a link's target, a device's number. */
-function smallContent({ directory, name }: Visit, { kind, major, minor }: Facts): string {
+function smallContent({ directory, name }: Visit, { kind, major, minor }: StatFields): string {
   if (kind === 'symlink') return linkTarget(directory, name)
   return kind === 'block' || kind === 'char' ? `${major}:${minor}` : ''
 }
@@ -202,7 +202,7 @@ const other = 'another'
  * that has come or gone is compared with none, unless it was renamed.
  */
 function entryOf(visit: Visit, where: Where, { renames = false, sameContent = true } = {}): DiffEntry {
-  const facts = factsOf(visit.print)
+  const facts = decodeStat(visit.print)
   // One of several names may go while another stays: that is no rename.
   const movable = renames && (facts.kind === 'directory' || facts.links === 1)
   return {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { type Native, native } from '../syscalls/native.ts'
-import type { Steps } from '../safe-fs/coroutine.ts'
+import type { Coroutine } from '../safe-fs/coroutine.ts'
 import { nextData } from './same-bytes.ts'
 
 /**
@@ -28,7 +28,7 @@ type OnData = (bytes: Buffer, position: number) => void
  * Hashes an open file from its beginning to its end, a part in each step. `onData` is told all that is not left out, so
  * that the very bytes that are hashed can be written elsewhere.
  */
-export function* hashSteps(fd: number, onData?: OnData): Steps<Hashed> {
+export function* hashSteps(fd: number, onData?: OnData): Coroutine<Hashed> {
   const buffer = (chunk ??= Buffer.allocUnsafeSlow(chunkSize))
   const { size, blocks } = fs.fstatSync(fd)
   const calls = blocks * 512 < size ? native() : undefined

@@ -13,7 +13,7 @@ export interface Directories extends Disposable {
   forget(path: string): void
 }
 
-const mostOpen = 16
+const maxOpen = 16
 
 /** @param unlock is called with a directory that may not be passed, and makes it passable */
 export function openDirectories(top: number, unlock?: (path: string, fd: number) => void): Directories {
@@ -27,7 +27,7 @@ export function openDirectories(top: number, unlock?: (path: string, fd: number)
     const fd = opened.get(path) ?? openBelow(parentOf(path), nameOf(path))
     // The one that was used last is closed last.
     opened.delete(path)
-    for (const [oldest, old] of opened) if (opened.size >= mostOpen) close(oldest, old)
+    for (const [oldest, old] of opened) if (opened.size >= maxOpen) close(oldest, old)
     opened.set(path, fd)
     return fd
   }

@@ -5,7 +5,7 @@ import { ensureDirectory } from '../fs/directories.ts'
 import { durableFile } from '../fs/durable-file.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { hostFs } from '../fs/host-fs.ts'
-import type { Print } from './stat.ts'
+import type { StatFingerprint } from './stat.ts'
 
 /**
  * What the kernel told about each thing of a folder when a tree was made from it, and so what the tree holds. It is only a
@@ -15,9 +15,9 @@ import type { Print } from './stat.ts'
  */
 export interface FolderIndex {
   /** Of the folder itself. */
-  readonly top: Print
+  readonly top: StatFingerprint
   /** What is in a directory of it, by name; empty for one that may have changed without that showing. */
-  readonly below: (directory: string) => Map<string, Print>
+  readonly below: (directory: string) => Map<string, StatFingerprint>
 }
 
 export interface IndexWriter {
@@ -25,8 +25,8 @@ export interface IndexWriter {
    * What is in a directory. It may have been replaced since it was added: what is added last counts.
    * @param directory its path from the top with a slash behind it; empty for the top
    */
-  add(directory: string, names: readonly string[], prints: readonly Print[]): void
-  addTop(print: Print): void
+  add(directory: string, names: readonly string[], prints: readonly StatFingerprint[]): void
+  addTop(print: StatFingerprint): void
   /** When all is added; atomic, and durable when it resolves. */
   write(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function readFolderIndex(root: string, name: string): Promise<Folde
     places.set(text.slice(at, pathEnd), { names: sizeEnd + 1, prints, count })
     at = prints + count * printLength
   }
-  const printAt = (at: number): Print => {
+  const printAt = (at: number): StatFingerprint => {
     const print = text.slice(at, at + printLength)
     return print === unknown ? '' : print
   }

@@ -10,7 +10,7 @@ interface Options {
 }
 
 /** Where others have mounted something in the tree below an open directory: paths as bytes. What it hides nobody sees. */
-export function mountedIn(top: number, { exclude = [] }: Options = {}): string[] {
+export function mountsIn(top: number, { exclude = [] }: Options = {}): string[] {
   const [mount, above] = [mountId(top), `${fs.readlinkSync(at(top))}/`]
   return (mountsOf('self') ?? [])
     .filter(({ parent, path }) => parent === mount && path.startsWith(above))
@@ -27,15 +27,15 @@ const opened = <T>(directory: string, use: (top: number) => T): T => {
   }
 }
 
-export const mountedBelow = (directory: string, options?: Options): string[] =>
-  opened(directory, (top) => mountedIn(top, options))
+export const mountsBelow = (directory: string, options?: Options): string[] =>
+  opened(directory, (top) => mountsIn(top, options))
 
-export const assertBare = (directory: string, options?: Options): void =>
-  opened(directory, (top) => assertNothingMounted(top, options))
+export const assertNoMountsBelow = (directory: string, options?: Options): void =>
+  opened(directory, (top) => assertNoMountsIn(top, options))
 
 /** What is hidden would be missing in a copy of the tree, and lost where that replaces it. */
-export function assertNothingMounted(top: number, options?: Options): void {
-  const [first] = mountedIn(top, options)
+export function assertNoMountsIn(top: number, options?: Options): void {
+  const [first] = mountsIn(top, options)
   if (first === undefined) return
   const path = Buffer.from(first, 'latin1').toString()
   throw new AwError(

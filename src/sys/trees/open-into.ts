@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { hasCode } from '../syscalls/errno.ts'
 import { hostFs } from '../fs/host-fs.ts'
-import { ownLike } from '../copy/chown-like.ts'
+import { chownLike } from '../copy/chown-like.ts'
 import { at, directoryFlags } from '../safe-fs/descriptors.ts'
 
 /**
@@ -14,7 +14,7 @@ export function openInto(tree: string, into: string): Disposable & { readonly pa
     for (const name of into.split('/').filter((one) => one !== '.' && one !== '')) {
       const isNew = makeDirectory(at(fd, name))
       const next = fs.openSync(at(fd, name), directoryFlags)
-      if (isNew) ownLike(at(fd, '.'), at(next, '.'))
+      if (isNew) chownLike(at(fd, '.'), at(next, '.'))
       fs.closeSync(fd)
       fd = next
     }

@@ -4,16 +4,16 @@ import { directoryFlags, type Name } from '../safe-fs/descriptors.ts'
 import { openFrom } from '../safe-fs/directory-stack.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { nodeName } from './names.ts'
-import { kindOf, look } from './stat.ts'
+import { kindOf, statEntry } from './stat.ts'
 
 /** An open directory; `only`: one name in it is meant, and not the directory. The caller closes it. */
-interface Part {
+interface Subpath {
   readonly fd: number
   readonly only?: Name | undefined
 }
 
 /** What a path below a tree leads to, reached name by name without following a link; `.` is the tree itself. */
-export function openPart(tree: string, path: string): Part {
+export function openSubpath(tree: string, path: string): Subpath {
   const top = fs.openSync(tree, directoryFlags)
   if (path === '.') return { fd: top }
   const names = path.split('/')
@@ -21,7 +21,7 @@ export function openPart(tree: string, path: string): Part {
   try {
     if (names.some((name) => name === '' || name === '.' || name === '..')) throw refusal('file_not_found', path)
     const holder = openFrom(top, names.slice(0, -1).map(nodeName))
-    const seen = look(holder, last)
+    const seen = statEntry(holder, last)
     if (seen === undefined) throw refusal('file_not_found', path)
     if (kindOf(seen.print) !== 'directory')
       return { fd: holder === top ? reopened(tree) : holder, only: nodeName(last) }

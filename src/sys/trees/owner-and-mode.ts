@@ -11,7 +11,7 @@ const types = { fifo: 0o010000, char: 0o020000, block: 0o060000, socket: 0o14000
 const isRoot = process.getuid?.() === 0
 
 /** What is told of something besides its content. */
-export interface Looks {
+export interface EntryAttributes {
   readonly kind: ChangeEntry['kind']
   /** Without the kind. */
   readonly mode: number
@@ -22,7 +22,7 @@ export interface Looks {
 }
 
 /** Of a file that has just been made and filled, and is still open. */
-export function dressFile(fd: number, path: string | Buffer, entry: Looks): void {
+export function applyToOpenFile(fd: number, path: string | Buffer, entry: EntryAttributes): void {
   if (isRoot) hostFs.fchownSync(fd, entry.uid, entry.gid)
   // Before the mode, which may forbid it.
   if (entry.attributes !== '') writeAttributes(path, entry.attributes, 'anywhere')
@@ -48,7 +48,7 @@ const deviceOf = (major: number, minor: number): number =>
   ((minor & 0xff) | ((major & 0xfff) << 8) | ((minor & 0xfff00) << 12)) >>> 0
 
 /** Owner, attributes, mode and times, in the order in which none undoes or forbids another. A link is not followed. */
-export function dress(path: string | Buffer, entry: Looks, where: Where = 'anywhere'): void {
+export function applyOwnerAndMode(path: string | Buffer, entry: EntryAttributes, where: Where = 'anywhere'): void {
   if (isRoot) hostFs.lchownSync(path, entry.uid, entry.gid)
   const isLink = entry.kind === 'symlink'
   if (!isLink) setMode(path, entry.mode | (entry.kind === 'directory' ? 0o700 : 0o600))

@@ -1,13 +1,13 @@
 import * as fs from 'node:fs'
 import type { DiffEntry } from '../../domain/trees/diff.ts'
-import type { Steps } from '../safe-fs/coroutine.ts'
+import type { Coroutine } from '../safe-fs/coroutine.ts'
 import { hashSteps } from './content-hash.ts'
-import { factsOf } from './stat.ts'
-import { openSeen } from './unlock.ts'
+import { decodeStat } from './stat.ts'
+import { openIfUnchanged } from './unlock.ts'
 import { type Visit, visitPaths } from './walk.ts'
 
 /** One of two trees that are compared: its top, and what the other has not at the same path. */
-export interface Half {
+export interface TreeSide {
   readonly top: number
   readonly entries: Map<string, DiffEntry>
   /** The files with one name among them. */
@@ -22,7 +22,7 @@ const most = { bytes: 64 * 1024 * 1024, files: 2000 }
  * renamed if of all that went or came it alone has its content. Gives such two the same identity. Smaller ones come first,
  * and of each size all are read or none: else nobody knows whether a content is there once.
  */
-export function* pairByContent(old: Half, now: Half): Steps<void> {
+export function* pairByContent(old: TreeSide, now: TreeSide): Coroutine<void> {
   const [left, arrived] = [bySize(unpaired(old, now)), bySize(unpaired(now, old))]
   let { bytes, files } = most
   for (const [size, gone] of [...left].sort(([one], [other]) => one - other)) {
@@ -42,7 +42,7 @@ export function* pairByContent(old: Half, now: Half): Steps<void> {
 }
 
 /** Those that no file of the other tree was renamed from or to, as far as inodes tell. */
-function unpaired({ entries, lone }: Half, other: Half): Visit[] {
+function unpaired({ entries, lone }: TreeSide, other: TreeSide): Visit[] {
   const known = new Set(other.lone.flatMap(({ path }) => other.entries.get(path)?.identity ?? []))
   return lone.filter(({ path }) => !known.has(entries.get(path)?.identity ?? ''))
 }
@@ -50,12 +50,12 @@ function unpaired({ entries, lone }: Half, other: Half): Visit[] {
 /** An empty one tells nothing. */
 const bySize = (visits: readonly Visit[]): Map<number, Visit[]> =>
   Map.groupBy(
-    visits.filter(({ print }) => factsOf(print).size > 0),
-    ({ print }) => factsOf(print).size,
+    visits.filter(({ print }) => decodeStat(print).size > 0),
+    ({ print }) => decodeStat(print).size,
   )
 
 /** The path of the one file with a content; undefined if there are several. */
-function* byContent(top: number, visits: readonly Visit[]): Steps<Map<string, string | undefined>> {
+function* byContent(top: number, visits: readonly Visit[]): Coroutine<Map<string, string | undefined>> {
   const found = new Map<string, string | undefined>()
   for (const { path, print } of visits) {
     const content = yield* contentAt(top, path, print)
@@ -66,9 +66,9 @@ function* byContent(top: number, visits: readonly Visit[]): Steps<Map<string, st
 }
 
 /** Undefined if it is not what it was. */
-function* contentAt(top: number, path: string, print: Visit['print']): Steps<string | undefined> {
+function* contentAt(top: number, path: string, print: Visit['print']): Coroutine<string | undefined> {
   for (const { directory, name } of visitPaths(top, [path])) {
-    const fd = openSeen(directory, name, print)
+    const fd = openIfUnchanged(directory, name, print)
     if (fd === undefined) return undefined
     try {
       return (yield* hashSteps(fd)).hash

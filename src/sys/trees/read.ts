@@ -3,8 +3,8 @@ import { AwError } from '../../domain/errors.ts'
 import { directoryFlags } from '../safe-fs/descriptors.ts'
 import { refusal } from '../safe-fs/errors.ts'
 import { atBytes } from './names.ts'
-import { factsOf } from './stat.ts'
-import { openSeen } from './unlock.ts'
+import { decodeStat } from './stat.ts'
+import { openIfUnchanged } from './unlock.ts'
 import { visitPaths } from './walk.ts'
 
 interface Reading {
@@ -20,11 +20,11 @@ export function readInTree(tree: string, path: string, { maxBytes, link = false 
   const top = fs.openSync(tree, directoryFlags)
   try {
     for (const { directory, name, print } of visitPaths(top, [path])) {
-      const { kind, size } = factsOf(print)
+      const { kind, size } = decodeStat(print)
       if (kind !== (link ? 'symlink' : 'file')) throw refusal('not_a_file', path)
       if (size > maxBytes) throw tooLarge(path, size, maxBytes)
       if (link) return fs.readlinkSync(atBytes(directory, name), { encoding: 'buffer' })
-      const fd = openSeen(directory, name, print)
+      const fd = openIfUnchanged(directory, name, print)
       if (fd === undefined) break
       try {
         return readWhole(fd, path, maxBytes)

@@ -1,15 +1,15 @@
 import { AwError } from '../../domain/errors.ts'
-import { runPolitely, type Steps } from '../safe-fs/coroutine.ts'
+import { type Coroutine, runYielding } from '../safe-fs/coroutine.ts'
 
-export const cancelled = (cause: unknown): AwError =>
+export const treeWorkCancelled = (cause: unknown): AwError =>
   new AwError('aborted', 'The work on a tree was cancelled', { cause })
 
 /** Runs steps while others work too; `aborted` when the signal fires, or has. */
-export async function politely<T>(steps: Steps<T>, signal?: AbortSignal): Promise<T> {
-  if (signal?.aborted) throw cancelled(signal.reason)
+export async function runCancellable<T>(steps: Coroutine<T>, signal?: AbortSignal): Promise<T> {
+  if (signal?.aborted) throw treeWorkCancelled(signal.reason)
   try {
-    return await runPolitely(steps, signal)
+    return await runYielding(steps, signal)
   } catch (error) {
-    throw signal?.aborted && error === signal.reason ? cancelled(error) : error
+    throw signal?.aborted && error === signal.reason ? treeWorkCancelled(error) : error
   }
 }

@@ -1,13 +1,13 @@
 import * as fs from 'node:fs'
 import { type Native, native, SEEK } from '../syscalls/native.ts'
 import { errnoOf } from '../safe-fs/descriptors.ts'
-import type { Steps } from '../safe-fs/coroutine.ts'
+import type { Coroutine } from '../safe-fs/coroutine.ts'
 
 const blockSize = 256 * 1024
 const blocks: [Buffer, Buffer] | [] = []
 
 /** Whether two open files of one size hold the same, a part in each step. What is a hole in both is not read. */
-export function* sameBytes(one: number, other: number, size: number): Steps<boolean> {
+export function* sameBytes(one: number, other: number, size: number): Coroutine<boolean> {
   const [left, right] = (blocks.length > 0 ? blocks : Object.assign(blocks, newBlocks())) as [Buffer, Buffer]
   const calls = size > blockSize ? native() : undefined
   for (let done = 0; done < size;) {

@@ -3,8 +3,8 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { lookWithProgram } from './scan-helper.ts'
-import { look } from './stat.ts'
+import { scanWithHelper } from './scan-helper.ts'
+import { statEntry } from './stat.ts'
 import { walkTree } from './walk.ts'
 
 let base: string
@@ -34,19 +34,19 @@ interface Told {
 
 async function told(exclude: string[] = [], meanwhile = (): void => undefined): Promise<Told | undefined> {
   const prints = new Map<string, string>()
-  await using looked = await lookWithProgram(top, {
+  await using stat = await scanWithHelper(top, {
     exclude,
     onTop: (print) => prints.set('.', print),
     onDirectory: (path, names, found) =>
       names.forEach((name, index) => prints.set(path === '' ? name : `${path}/${name}`, found[index] ?? '')),
   })
-  if (looked === undefined) return undefined
+  if (stat === undefined) return undefined
   meanwhile()
-  return { prints, isUnchanged: await looked.isUnchanged() }
+  return { prints, isUnchanged: await stat.isUnchanged() }
 }
 
 function walked(exclude: string[] = []): Map<string, string> {
-  const prints = new Map([['.', look(top, '')?.print ?? '']])
+  const prints = new Map([['.', statEntry(top, '')?.print ?? '']])
   for (const { path, print } of walkTree(top, { exclude })) prints.set(path, print)
   return prints
 }
@@ -111,11 +111,11 @@ test('what is mounted there is left out, with what it covers', () => {
   put('other')
   const script = `
     import * as fs from 'node:fs'
-    import { lookWithProgram } from ${JSON.stringify(join(import.meta.dirname, 'scan-helper.ts'))}
+    import { scanWithHelper } from ${JSON.stringify(join(import.meta.dirname, 'scan-helper.ts'))}
     const seen = []
     const onDirectory = (path, names) => seen.push(...names.map((name) => path + '/' + name))
     const top = fs.openSync(process.argv[1], 'r')
-    await using looked = await lookWithProgram(top, { onTop: () => seen.push('.'), onDirectory })
+    await using looked = await scanWithHelper(top, { onTop: () => seen.push('.'), onDirectory })
     console.log(JSON.stringify(seen.sort()))`
   const node = [process.execPath, '--input-type=module-typescript', '-e', script, at()]
   const mounting = 'mount -t tmpfs none "$1/mounted" && echo x > "$1/mounted/file" && shift && exec "$@"'
@@ -135,9 +135,9 @@ test('what may not be opened is left to who walks, and may change its mode', () 
   fs.chmodSync(at('locked'), 0)
   const script = `
     import * as fs from 'node:fs'
-    import { lookWithProgram } from ${JSON.stringify(join(import.meta.dirname, 'scan-helper.ts'))}
+    import { scanWithHelper } from ${JSON.stringify(join(import.meta.dirname, 'scan-helper.ts'))}
     const top = fs.openSync(process.argv[1], 'r')
-    console.log(String(await lookWithProgram(top, { onTop() {}, onDirectory() {} })))`
+    console.log(String(await scanWithHelper(top, { onTop() {}, onDirectory() {} })))`
   const node = [process.execPath, '--input-type=module-typescript', '-e', script, at()]
   const user = isRoot ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups', ...node] : node
   const { stdout, stderr } = spawnSync(user[0] ?? '', user.slice(1), { encoding: 'utf8' })
@@ -149,9 +149,9 @@ test('it can be cancelled, before and meanwhile', async () => {
   put('a/b')
   const options = { onTop: () => undefined, onDirectory: () => undefined }
   const aborted = expect.objectContaining({ code: 'aborted' }) as Error
-  await expect(lookWithProgram(top, { ...options, signal: AbortSignal.abort() })).rejects.toEqual(aborted)
+  await expect(scanWithHelper(top, { ...options, signal: AbortSignal.abort() })).rejects.toEqual(aborted)
   const cancel = new AbortController()
-  const looking = lookWithProgram(top, { ...options, signal: cancel.signal })
+  const looking = scanWithHelper(top, { ...options, signal: cancel.signal })
   cancel.abort()
   await expect(looking).rejects.toEqual(aborted)
 })
@@ -161,5 +161,5 @@ test('what its listener throws is the failure', async () => {
   const onDirectory = (): void => {
     throw new Error('no more')
   }
-  await expect(lookWithProgram(top, { onTop: () => undefined, onDirectory })).rejects.toThrow('no more')
+  await expect(scanWithHelper(top, { onTop: () => undefined, onDirectory })).rejects.toThrow('no more')
 })

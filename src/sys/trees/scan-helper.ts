@@ -2,24 +2,24 @@ import { AwError } from '../../domain/errors.ts'
 import { commonArguments, copyProgram, records, takeDirectory } from '../copy/helper.ts'
 import { startProgram } from '../processes/start-program.ts'
 import { isAscii } from './names.ts'
-import { cancelled } from './run-cancellable.ts'
-import type { Print } from './stat.ts'
+import { treeWorkCancelled } from './run-cancellable.ts'
+import type { StatFingerprint } from './stat.ts'
 
 /** Is given each directory of a tree once, in no order: what is in it, and what the kernel told about each. */
-export type OnDirectory = (path: string, names: readonly string[], prints: readonly Print[]) => void
+export type OnDirectory = (path: string, names: readonly string[], prints: readonly StatFingerprint[]) => void
 
-interface LookOptions {
+interface ScanHelperOptions {
   /** Names directly below the top that are left out. */
   readonly exclude?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
   /** Is given the print of the top. */
-  readonly onTop: (print: Print) => void
+  readonly onTop: (print: StatFingerprint) => void
   /** Paths and names are bytes. */
   readonly onDirectory: OnDirectory
 }
 
 /** A tree that was looked at. */
-export interface Looked extends AsyncDisposable {
+export interface ScannedTree extends AsyncDisposable {
   /** Whether everything in it still is as it was told: all of it is looked at once more. To be asked once. */
   isUnchanged(): Promise<boolean>
 }
@@ -29,11 +29,11 @@ export interface Looked extends AsyncDisposable {
  * docs/spec/copy-program.md. Undefined where it cannot be done so, as with a directory that only its owner can open by
  * changing its mode: what was told then does not count.
  */
-export async function lookWithProgram(top: number, options: LookOptions): Promise<Looked | undefined> {
+export async function scanWithHelper(top: number, options: ScanHelperOptions): Promise<ScannedTree | undefined> {
   const program = copyProgram()
   const { exclude = [], signal } = options
   if (program === undefined || !exclude.every(isAscii)) return undefined
-  if (signal?.aborted) throw cancelled(signal.reason)
+  if (signal?.aborted) throw treeWorkCancelled(signal.reason)
   const child = startProgram([program, ...commonArguments(), 'look', ...exclude], ['pipe', 'pipe', 'ignore', top])
   const conversation = converse(child.output, (kind, record) => {
     if (kind !== 'd') return
@@ -53,7 +53,7 @@ export async function lookWithProgram(top: number, options: LookOptions): Promis
   }
   const until = async (kinds: string): Promise<string> => {
     const kind = await conversation(kinds)
-    if (signal?.aborted) throw cancelled(signal.reason)
+    if (signal?.aborted) throw treeWorkCancelled(signal.reason)
     if (kind === undefined) throw new AwError('internal', 'aw-copy has ended before it was done')
     return kind
   }

@@ -10,15 +10,15 @@ import { atBytes, isAscii } from './names.ts'
  * and only if nothing that it tells has changed, so most of a tree is looked at without taking any of them apart.
  * Neither the time of access nor the number of blocks is in it: both change by themselves.
  */
-export type Print = string
+export type StatFingerprint = string
 
-export interface Looked {
-  readonly print: Print
+export interface StatResult {
+  readonly print: StatFingerprint
   /** The mount it is on. */
   readonly mount: string
 }
 
-export interface Facts {
+export interface StatFields {
   readonly kind: ChangeEntry['kind']
   /** Without the kind. */
   readonly mode: number
@@ -40,12 +40,12 @@ const buffer = Buffer.alloc(256)
 const hasMount = 0x1000
 
 /** Looks at a name in an open directory, or with '' at the directory. Undefined if there is nothing. Follows no link. */
-export function look(directory: number, name: string): Looked | undefined {
+export function statEntry(directory: number, name: string): StatResult | undefined {
   const calls = native()
-  return calls === undefined ? lookByNode(directory, name) : lookBySystem(calls, directory, name)
+  return calls === undefined ? statByNode(directory, name) : statBySyscall(calls, directory, name)
 }
 
-function lookBySystem(calls: Native, directory: number, name: string): Looked | undefined {
+function statBySyscall(calls: Native, directory: number, name: string): StatResult | undefined {
   try {
     calls.statx(directory, isAscii(name) ? name : Buffer.from(name, 'latin1'), buffer)
   } catch (error) {
@@ -58,10 +58,10 @@ function lookBySystem(calls: Native, directory: number, name: string): Looked | 
 }
 
 /** In one piece: two that are put together would be copied once more when they are compared. */
-const printIn = (stat: Buffer): Print => stat.copyWithin(48, 96, 144).toString('latin1', 16, 96)
+const printIn = (stat: Buffer): StatFingerprint => stat.copyWithin(48, 96, 144).toString('latin1', 16, 96)
 
 /** The same, laid out as `statx` does it. */
-function lookByNode(directory: number, name: string): Looked | undefined {
+function statByNode(directory: number, name: string): StatResult | undefined {
   let fd: number
   try {
     fd = fs.openSync(atBytes(directory, name), name === '' ? namingFlags & ~fs.constants.O_NOFOLLOW : namingFlags)
@@ -120,14 +120,14 @@ const kinds: Readonly<Record<number, ChangeEntry['kind']>> = {
   0o140000: 'socket',
 }
 
-const fullMode = (print: Print): number => print.charCodeAt(12) | (print.charCodeAt(13) << 8)
+const fullMode = (print: StatFingerprint): number => print.charCodeAt(12) | (print.charCodeAt(13) << 8)
 
-export const kindOf = (print: Print): ChangeEntry['kind'] => kinds[fullMode(print) & 0o170000] ?? 'file'
+export const kindOf = (print: StatFingerprint): ChangeEntry['kind'] => kinds[fullMode(print) & 0o170000] ?? 'file'
 
 /** When anything about it last changed, in milliseconds; without taking all of it apart. */
-export const ctimeMs = (print: Print): number => number32(print, 32) * 1000 + number32(print, 40) / 1e6
+export const ctimeMs = (print: StatFingerprint): number => number32(print, 32) * 1000 + number32(print, 40) / 1e6
 
-const number32 = (print: Print, at: number): number =>
+const number32 = (print: StatFingerprint, at: number): number =>
   print.charCodeAt(at) +
   print.charCodeAt(at + 1) * 0x100 +
   print.charCodeAt(at + 2) * 0x10000 +
@@ -135,7 +135,7 @@ const number32 = (print: Print, at: number): number =>
 
 const taken = Buffer.alloc(80)
 
-export function factsOf(print: Print): Facts {
+export function decodeStat(print: StatFingerprint): StatFields {
   taken.write(print, 0, 'latin1')
   const [major, minor] = [taken.readUInt32LE(72), taken.readUInt32LE(76)]
   const inode = String(taken.readBigUInt64LE(16))
@@ -156,18 +156,18 @@ export function factsOf(print: Print): Facts {
 }
 
 /** Without taking all of it apart. */
-export function inodeIn(print: Print): string {
+export function inodeIn(print: StatFingerprint): string {
   const [low, high] = [number32(print, 16), number32(print, 20)]
   return high === 0 ? String(low) : String((BigInt(high) << 32n) | BigInt(low))
 }
 
 /** Device and inode: what is the same for one object under all its names. */
-export const identityIn = (print: Print): string => print.slice(16, 24) + print.slice(72)
+export const identityIn = (print: StatFingerprint): string => print.slice(16, 24) + print.slice(72)
 
 /** Whether two are of one object. */
-export const isSame = (one: Print, other: Print): boolean => identityIn(one) === identityIn(other)
+export const isSame = (one: StatFingerprint, other: StatFingerprint): boolean => identityIn(one) === identityIn(other)
 
 /** How many names it has. */
-export const linksIn = (print: Print): number => number32(print, 0)
+export const linksIn = (print: StatFingerprint): number => number32(print, 0)
 
-export const sizeIn = (print: Print): number => number32(print, 24) + number32(print, 28) * 2 ** 32
+export const sizeIn = (print: StatFingerprint): number => number32(print, 24) + number32(print, 28) * 2 ** 32

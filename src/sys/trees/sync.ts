@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { hostFs } from '../fs/host-fs.ts'
 import { at, directoryFlags, type Name, namingFlags, readFlags } from '../safe-fs/descriptors.ts'
-import { openLevels } from '../safe-fs/directory-stack.ts'
+import { openDirectoryStack } from '../safe-fs/directory-stack.ts'
 import { readNames } from '../safe-fs/read/list.ts'
 
 /** How many files are open and on their way to the disk at the same time. */
@@ -21,7 +21,7 @@ interface Frame {
  */
 export async function syncFiles(path: string, { fresh = false } = {}): Promise<void> {
   const base = fs.openSync(path, directoryFlags)
-  const levels = openLevels(base)
+  const levels = openDirectoryStack(base)
   const frames: Frame[] = [enter(base)]
   const running: Promise<void>[] = []
   try {

@@ -3,7 +3,7 @@ import { hostFs } from '../fs/host-fs.ts'
 import { at, namingFlags, readFlags } from '../safe-fs/descriptors.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { atBytes } from './names.ts'
-import { factsOf, isSame, kindOf, look, type Print } from './stat.ts'
+import { decodeStat, isSame, kindOf, statEntry, type StatFingerprint } from './stat.ts'
 
 /**
  * Gives the owner, if that is who we are, the rights in `need` on what a descriptor names, until it is disposed of.
@@ -13,16 +13,16 @@ import { factsOf, isSame, kindOf, look, type Print } from './stat.ts'
 export function unlock(fd: number, need: number): Disposable | undefined {
   const uid = process.getuid?.() ?? 0
   if (uid === 0) return undefined
-  const looked = look(fd, '')
-  if (looked === undefined) return undefined
-  const facts = factsOf(looked.print)
+  const stat = statEntry(fd, '')
+  if (stat === undefined) return undefined
+  const facts = decodeStat(stat.print)
   if (facts.uid !== uid || (facts.mode & need) === need) return undefined
   const wider = facts.mode | need
   hostFs.chmodSync(at(fd), wider)
   return {
     [Symbol.dispose]: () => {
-      const now = look(fd, '')
-      if (now !== undefined && factsOf(now.print).mode === wider) hostFs.chmodSync(at(fd), facts.mode)
+      const now = statEntry(fd, '')
+      if (now !== undefined && decodeStat(now.print).mode === wider) hostFs.chmodSync(at(fd), facts.mode)
     },
   }
 }
@@ -43,7 +43,7 @@ export function unlockNamed(path: string | Buffer, need: number): Disposable {
  * Opens a file for reading, if the name still is what was seen there; undefined if not. What it is, is known before it is
  * opened: a pipe or a device would notice. The caller closes it.
  */
-export function openSeen(directory: number, name: string, print: Print): number | undefined {
+export function openIfUnchanged(directory: number, name: string, print: StatFingerprint): number | undefined {
   let named: number
   try {
     named = fs.openSync(atBytes(directory, name), namingFlags)
@@ -52,7 +52,7 @@ export function openSeen(directory: number, name: string, print: Print): number 
     throw error
   }
   try {
-    const now = look(named, '')
+    const now = statEntry(named, '')
     if (now === undefined || kindOf(now.print) !== 'file' || !isSame(now.print, print)) return undefined
     using _ = unlock(named, 0o400)
     return fs.openSync(at(named), readFlags)

@@ -1,9 +1,9 @@
 import * as fs from 'node:fs'
 import { at, directoryFlags } from '../safe-fs/descriptors.ts'
-import { openFrom, openLevels } from '../safe-fs/directory-stack.ts'
+import { openDirectoryStack, openFrom } from '../safe-fs/directory-stack.ts'
 import { hasCode } from '../syscalls/errno.ts'
 import { atBytes, nodeName } from './names.ts'
-import { type Print, look } from './stat.ts'
+import { type StatFingerprint, statEntry } from './stat.ts'
 import { unlock } from './unlock.ts'
 
 /** Something of a tree. Valid until the walk goes on: then the directory may be closed. */
@@ -13,7 +13,7 @@ export interface Visit {
   readonly name: string
   /** The open directory that holds it. */
   readonly directory: number
-  readonly print: Print
+  readonly print: StatFingerprint
 }
 
 export interface WalkOptions {
@@ -24,7 +24,7 @@ export interface WalkOptions {
   /** Mounts are visited too, as what is seen there; none is gone into. */
   readonly mounts?: boolean | undefined
   /** What a directory was whose mode was widened to read it, now that it has its own again. */
-  readonly onRelocked?: ((path: string, print: Print) => void) | undefined
+  readonly onRelocked?: ((path: string, print: StatFingerprint) => void) | undefined
 }
 
 interface Frame {
@@ -41,9 +41,9 @@ interface Frame {
  * nobody asks for them. What goes away meanwhile is left out too. How deep the tree is does not matter.
  */
 export function* walkTree(top: number, options: WalkOptions = {}): Generator<Visit, void, void> {
-  const levels = openLevels(top)
+  const levels = openDirectoryStack(top)
   const frames: Frame[] = []
-  const mount = look(top, '')?.mount
+  const mount = statEntry(top, '')?.mount
   try {
     const excluded = new Set(options.exclude?.flatMap((name) => [name, `${name}/`]))
     const first = openFrame(top, '')
@@ -54,7 +54,7 @@ export function* walkTree(top: number, options: WalkOptions = {}): Generator<Vis
       else if (next.endsWith('/')) enter(frame, next.slice(0, -1))
       else {
         const directory = levels.top()
-        const seen = look(directory, next)
+        const seen = statEntry(directory, next)
         if (seen !== undefined && (options.mounts === true || seen.mount === mount))
           yield { path: frame.prefix + next, name: next, directory, print: seen.print }
       }
@@ -70,7 +70,7 @@ export function* walkTree(top: number, options: WalkOptions = {}): Generator<Vis
     if (fd === undefined) return
     let frame: Frame | undefined
     try {
-      if (look(fd, '')?.mount === mount) frame = openFrame(fd, `${prefix}${name}/`)
+      if (statEntry(fd, '')?.mount === mount) frame = openFrame(fd, `${prefix}${name}/`)
     } finally {
       if (frame === undefined) fs.closeSync(fd)
       else {
@@ -84,7 +84,7 @@ export function* walkTree(top: number, options: WalkOptions = {}): Generator<Vis
     const frame = frames.pop()
     if (frame?.unlocked !== undefined) {
       frame.unlocked[Symbol.dispose]()
-      const now = look(levels.top(), '')
+      const now = statEntry(levels.top(), '')
       if (now !== undefined) options.onRelocked?.(frame.prefix.slice(0, -1) || '.', now.print)
     }
     levels.pop()
@@ -126,7 +126,7 @@ function itemsOf(fd: number): string[] {
 
 /** The same for given paths alone, which are in order. */
 export function* visitPaths(top: number, paths: readonly string[]): Generator<Visit, void, void> {
-  const mount = look(top, '')?.mount
+  const mount = statEntry(top, '')?.mount
   for (const path of paths) {
     const names = path.split('/')
     const name = names.pop() ?? ''
@@ -138,14 +138,14 @@ export function* visitPaths(top: number, paths: readonly string[]): Generator<Vi
 
 interface Found extends Disposable {
   readonly directory: number
-  readonly seen: ReturnType<typeof look>
+  readonly seen: ReturnType<typeof statEntry>
 }
 
 function find(top: number, names: readonly string[], name: string): Found {
   let directory = top
   try {
     directory = openFrom(top, names.map(nodeName))
-    return foundIn(directory, look(directory, name), directory === top ? [] : [directory])
+    return foundIn(directory, statEntry(directory, name), directory === top ? [] : [directory])
   } catch (error) {
     if (directory !== top) fs.closeSync(directory)
     if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return foundIn(top, undefined, [])
@@ -167,7 +167,7 @@ function findUnlocked(top: number, names: readonly string[], name: string): Foun
       directory = next
     }
     held.push(unlock(directory, 0o100))
-    return foundIn(directory, look(directory, name), held)
+    return foundIn(directory, statEntry(directory, name), held)
   } catch (error) {
     letGo(held)
     throw error

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { native } from '../syscalls/native.ts'
-import type { Steps } from '../safe-fs/coroutine.ts'
-import { ctimeMs, type Print, sizeIn } from './stat.ts'
+import type { Coroutine } from '../safe-fs/coroutine.ts'
+import { ctimeMs, sizeIn, type StatFingerprint } from './stat.ts'
 
 /**
  * When it can be told from a print alone that a file has not changed.
@@ -15,7 +15,8 @@ import { ctimeMs, type Print, sizeIn } from './stat.ts'
 const tickMs = 20
 
 /** @param flushedAt when it began, before anything dirty was written out. In milliseconds. */
-export const isSettled = (print: Print, flushedAt: number): boolean => ctimeMs(print) < flushedAt - tickMs
+export const isOlderThanFlush = (print: StatFingerprint, flushedAt: number): boolean =>
+  ctimeMs(print) < flushedAt - tickMs
 
 const tmpfs = 0x01021994
 /** ext4, XFS, btrfs and F2FS: the pages that a file shows are those that are mapped. On an overlay they are not. */
@@ -27,10 +28,10 @@ const others = new Set([0x794c7630, 0x2fc12fc1, 0xca451a4e])
 export const canWriteOut = (path: string): boolean => native() !== undefined && plain.has(fs.statfsSync(path).type)
 
 /** In a file system that never writes anything out, a write through a mapped page leaves no trace at all. */
-export const isRemembered = (path: string): boolean => fs.statfsSync(path).type !== tmpfs
+export const tracksMappedWrites = (path: string): boolean => fs.statfsSync(path).type !== tmpfs
 
 /** One that is known to keep such times itself, and finely: neither a server's, nor a stick's, which has whole seconds. */
-export function keepsTimes(path: string): boolean {
+export function hasFineTimestamps(path: string): boolean {
   const { type } = fs.statfsSync(path)
   return plain.has(type) || others.has(type)
 }
@@ -38,26 +39,26 @@ export function keepsTimes(path: string): boolean {
 /** What was written to last in this time may still be dirty: the kernel writes out by itself what is older. */
 const recentMs = 60_000
 /** So many are written out one by one; a flush of everything waits for the writes of others too. */
-const mostAlone = 64
+const maxAlone = 64
 
 /** Has to be called before a file is read, when it is known what it is. */
-export type Cleaning = (fd: number, print: Print, pause: () => Promise<void>) => Promise<void>
+export type FlushBeforeRead = (fd: number, print: StatFingerprint, pause: () => Promise<void>) => Promise<void>
 
 /**
  * Sees to it that later writes to a file show, for file after file below a directory that can write out. Most files of a folder are clean,
  * and to ask for it costs nothing; where many were written just now, one flush costs less than one for each.
  */
-export function cleaning(top: string): Cleaning {
+export function flushBeforeRead(top: string): FlushBeforeRead {
   let alone = 0
   let flushedAt: number | undefined
   return async (fd, print, pause) => {
-    if (flushedAt !== undefined && isSettled(print, flushedAt)) return
+    if (flushedAt !== undefined && isOlderThanFlush(print, flushedAt)) return
     const now = Date.now()
     if (ctimeMs(print) > now - recentMs) alone += 1
-    if (flushedAt === undefined && alone > mostAlone) {
+    if (flushedAt === undefined && alone > maxAlone) {
       await flushAll(top)
       flushedAt = now
-      if (isSettled(print, now)) return
+      if (isOlderThanFlush(print, now)) return
     }
     for (const _ of writeOut(fd, sizeIn(print))) await pause()
   }
@@ -75,11 +76,11 @@ export async function flushAll(path: string): Promise<void> {
 
 const rangeBytes = 8 * 1024 * 1024
 /** A file may say that it has exabytes, and hold nothing. */
-const mostRanges = 1024
+const maxRanges = 1024
 
 /** From now on a write through a mapped page shows in the ctime: no page is dirty that could be written to silently. */
-export function* writeOut(fd: number, size: number): Steps<void> {
-  const length = Math.max(rangeBytes, Math.ceil(size / mostRanges / rangeBytes) * rangeBytes)
+export function* writeOut(fd: number, size: number): Coroutine<void> {
+  const length = Math.max(rangeBytes, Math.ceil(size / maxRanges / rangeBytes) * rangeBytes)
   for (let start = 0; start < size; start += length) {
     // The last one: up to the end, wherever that is.
     native()?.syncFileRange(fd, start, start + length < size ? length : 0)

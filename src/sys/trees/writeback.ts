@@ -10,7 +10,7 @@ const everyMs = 100
  * Does work that fills a tree which is made durable in the end. What is there already is written out meanwhile, so that
  * there is less to wait for afterwards. That it could not be is a failure: whoever looks later is not told of it again.
  */
-export async function writingOut<T>(tree: string, work: () => Promise<T>): Promise<T> {
+export async function withWriteback<T>(tree: string, work: () => Promise<T>): Promise<T> {
   // Each flush writes the trees of btrfs anew from the top: 10,000 files then take a fifth longer, not less.
   if (fileSystemOf(tree) === 'btrfs') return work()
   const ended = new AbortController()

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { findingsOf } from '../../../src/drivers/sandbox/findings.ts'
 import { noneSandbox } from '../../../src/drivers/sandbox/none.ts'
-import { readTries, type Trial, tryWalls } from '../../../src/drivers/sandbox/wall-trial.ts'
+import { parseWallChecks, testWalls, type WallTrial } from '../../../src/drivers/sandbox/wall-trial.ts'
 import type { Isolation } from '../../../src/domain/sandbox/spec.ts'
 import { boxProgram } from '../../../src/drivers/sandbox/box/program.ts'
 import type { SandboxDriver } from '../../../src/ports/sandbox-driver.ts'
@@ -24,16 +24,16 @@ function pretending(run: string, isolation: Isolation): SandboxDriver {
   }
 }
 
-async function tried(isolation: Isolation): Promise<Trial> {
+async function tried(isolation: Isolation): Promise<WallTrial> {
   const folder = mkdtempSync(join(tmpdir(), 'aw-doctor-'))
   try {
-    return await tryWalls(pretending(join(folder, 'run'), isolation), join(folder, 'run'))
+    return await testWalls(pretending(join(folder, 'run'), isolation), join(folder, 'run'))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-const absent: Trial = { usable: false, reason: 'not tried', hint: undefined }
+const absent: WallTrial = { usable: false, reason: 'not tried', hint: undefined }
 
 test('behind no walls, all that ownership alone does not hold is told', async () => {
   const findings = findingsOf({ none: absent, guarded: await tried('guarded'), namespace: absent }, 'guarded')
@@ -69,8 +69,8 @@ test('a proxy that answers, but not by its list, was not tried, and that is told
   await once(proxy, 'listening')
   const { port } = proxy.address() as AddressInfo
   const { stdout } = await promisify(execFile)(boxProgram(), ['walls', '/etc/passwd', `${process.pid}`, '1', `${port}`])
-  const tries = readTries(stdout).filter(({ wall }) => wall === 'proxy')
-  const trial: Trial = { usable: true, tries, grades: {}, notes: [] }
+  const tries = parseWallChecks(stdout).filter(({ wall }) => wall === 'proxy')
+  const trial: WallTrial = { usable: true, tries, grades: {}, notes: [] }
   const findings = findingsOf({ none: absent, guarded: absent, namespace: trial }, 'namespace')
   const why = '(the proxy says 503 log_full)'
   expect(findings.find(({ name }) => name === 'wall proxy')).toEqual({

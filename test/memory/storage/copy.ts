@@ -4,7 +4,7 @@ import {
   type FolderRulesOptions,
   type ReadRules,
 } from '../../../src/domain/sources/folder-rules.ts'
-import { namedByGitFile, namesInside } from '../../../src/domain/git/link.ts'
+import { gitFileTarget, resolveInside } from '../../../src/domain/git/link.ts'
 import type { ImportReport } from '../../../src/ports/storage-driver.ts'
 import type { DirectoryNode, FileNode, Node } from '../disk.ts'
 
@@ -53,9 +53,9 @@ interface CopyOptions {
 
 /** @param prefix of the directory that it is in, with a slash behind it */
 function leadsOut(node: Node, prefix: string): boolean {
-  const file = node.kind === 'file' ? namedByGitFile(node.bytes.toString('latin1')) : undefined
+  const file = node.kind === 'file' ? gitFileTarget(node.bytes.toString('latin1')) : undefined
   const path = node.kind === 'symlink' ? node.target : file
-  return path !== undefined && namesInside(prefix.split('/').slice(0, -1), path) === undefined
+  return path !== undefined && resolveInside(prefix.split('/').slice(0, -1), path) === undefined
 }
 
 export function copyInto(from: DirectoryNode, to: DirectoryNode, options: CopyOptions = {}): ImportReport {

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { AwError } from '../../../src/domain/errors.ts'
-import { diffEntries, type DiffEntry, exactly } from '../../../src/domain/trees/diff.ts'
+import { diffEntries, type DiffEntry, exactKey } from '../../../src/domain/trees/diff.ts'
 import type { Area, Place, StorageCapabilities, StorageDriver } from '../../../src/ports/storage-driver.ts'
 import { walkNodes, type DirectoryNode, type Disk, type FileNode, type Node } from '../disk.ts'
-import { assertOptions } from '../../../src/drivers/storage/root/import.ts'
+import { assertImportOptions } from '../../../src/drivers/storage/root/import.ts'
 import { apartFrom, bytesIn, copyInto, nodeAt, rulesOf } from './copy.ts'
 
 const areas: readonly Area[] = ['volumes', 'snapshots', 'bases', 'trash', 'tmp']
@@ -76,7 +76,7 @@ export function memoryStorage({ disk, root = '/storage' }: { disk: Disk; root?: 
       const { into, signal, index } = options
       assertRoot()
       if (signal?.aborted) throw new AwError('aborted', 'The copy was cancelled', { cause: signal.reason })
-      assertOptions(source, options, (base) => found(base) !== undefined)
+      assertImportOptions(source, options, (base) => found(base) !== undefined)
       const from = 'folder' in source ? sourceFolder(disk, source.folder, root) : sourceTree(disk, path(source.place))
       tree(place)
       const below = 'place' in source ? (source.path ?? '.') : '.'
@@ -186,7 +186,7 @@ function entriesOf(tree: DirectoryNode, exclude: readonly string[], exact: boole
   const all = [...walkNodes(tree)].filter(([path]) => !exclude.includes(path.split('/')[0] ?? ''))
   const names = all.toSorted(([one], [other]) => (one < other ? 1 : -1))
   const first = new Map(names.map(([path, node]) => [node, path]))
-  const more = (node: Node) => exact && { exact: exactly(node.kind, node.mtime.getTime(), first.get(node) ?? '') }
+  const more = (node: Node) => exact && { exact: exactKey(node.kind, node.mtime.getTime(), first.get(node) ?? '') }
   return new Map(all.map(([path, node]) => [path, { ...entryOf(node), ...more(node) }]))
 }
 

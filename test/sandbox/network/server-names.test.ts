@@ -5,11 +5,11 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseRules } from '../../../src/domain/network/rules.ts'
-import { trusting } from '../../../src/drivers/sandbox/proxy/authorities.ts'
+import { trustStore } from '../../../src/drivers/sandbox/proxy/authorities.ts'
 import { defaultLimits } from '../../../src/drivers/sandbox/proxy/limits.ts'
 import type { LogEntry } from '../../../src/drivers/sandbox/proxy/log.ts'
 import { createProxy } from '../../../src/drivers/sandbox/proxy/server.ts'
-import { machine } from '../../../src/drivers/sandbox/proxy/host-network.ts'
+import { hostNetwork } from '../../../src/drivers/sandbox/proxy/host-network.ts'
 import { ownAuthority, type OwnAuthority } from './own-authority.ts'
 import { readAll, readUntil, upstream } from './fixture.ts'
 
@@ -24,15 +24,15 @@ async function proxyTo(server: Server, allow: readonly string[]) {
   const proxy = createProxy({
     rules: parseRules(allow),
     brokers: [],
-    trusted: trusting([]),
+    trusted: trustStore([]),
     owner: { workspace: 'task/agent', allow },
     limits: defaultLimits,
     log: { isFull: () => false, toBePutAside: () => undefined, write: (entry) => void lines.push(entry) },
     surroundings: {
       lookup: async () => ['1.2.3.4'],
       ownAddresses: () => [],
-      connect: (_address, _port, timeoutMs) => machine.connect('127.0.0.1', site.port, timeoutMs),
-      connectLocal: (path, timeoutMs) => machine.connectLocal(path, timeoutMs),
+      connect: (_address, _port, timeoutMs) => hostNetwork.connect('127.0.0.1', site.port, timeoutMs),
+      connectLocal: (path, timeoutMs) => hostNetwork.connectLocal(path, timeoutMs),
     },
   })
   proxy.server.listen(0, '127.0.0.1')

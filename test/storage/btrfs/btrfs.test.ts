@@ -3,7 +3,7 @@ import { runOnImage } from '../on-image.ts'
 
 /** What is special to btrfs; the contract of all drivers is in test/storage. */
 
-const forAll = ['restore', 'nested', 'others-go-on'].map((name) => `test/storage/btrfs/${name}.inside.ts`)
+const forAll = ['restore', 'nested', 'yielding'].map((name) => `test/storage/btrfs/${name}.inside.ts`)
 const forRoot = ['diff', 'growth', 'quota'].map((name) => `test/storage/btrfs/${name}.inside.ts`)
 
 it.each([

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openWork } from '../../../src/drivers/storage/btrfs/work-area.ts'
+import { openWorkArea } from '../../../src/drivers/storage/btrfs/work-area.ts'
 import type { Change, Place } from '../../../src/ports/storage-driver.ts'
 import { diffSubvolumes } from '../../../src/drivers/storage/btrfs/kernel/diff.ts'
 import { compareTrees } from '../../../src/sys/trees/compare.ts'
@@ -121,7 +121,7 @@ it('compares what a restore kept by what was written, however often it was done'
   }
   // The trees that were replaced are gone; what is known of them is not.
   await storage.erase(snap(9))
-  const { erased } = openWork(root)
+  const { erased } = openWorkArea(root)
   const changes = await diffSubvolumes(path(snap(1)), path(snap(4)), { erased })
   expect(changes).toMatchObject([{ path: 'file', change: 'changed', what: ['content'] }])
   expect(await diffSubvolumes(path(snap(1)), path(snap(4)), { erased: () => undefined })).toBeUndefined()

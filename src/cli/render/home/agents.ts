@@ -1,8 +1,8 @@
 import type { Outputs } from '../../../api/table.ts'
 import { columns, pairsOf, type Row } from '../columns.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
-export function agents(all: Outputs['agents list'], view: View): Shown {
+export function agents(all: Outputs['agents list'], view: View): Rendered {
   if (view.quiet) return { out: all.map(({ name }) => name).join('\n') }
   const head: Row = ['NAME', { text: 'TITLE', spare: 1 }, 'KEY', 'PROGRAM']
   const rows = all.map(({ name, title, program, problem, credential }): Row => [
@@ -20,7 +20,7 @@ type Shape = Outputs['agents show']
 const plain = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, ' ')
 
-export function agent(one: Shape, view: View): Shown {
+export function agent(one: Shape, view: View): Rendered {
   const { problem, reads } = one
   const about: [string, string][] = [
     ['program', one.program ?? '-'],

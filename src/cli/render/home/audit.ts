@@ -2,9 +2,9 @@ import type { Outputs } from '../../../api/table.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import { pairsOf } from '../columns.ts'
 import { count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
-export function verified(output: Outputs['audit verify'], { paint }: View): Shown {
+export function verified(output: Outputs['audit verify'], { paint }: View): Rendered {
   const { intact, checkpoint, unsealed, problems, events, streams } = output
   if (!intact) {
     const lines = problems.map((problem) => `  ${paint.red('✗')} ${visible(describe(problem))}`)
@@ -31,7 +31,7 @@ function describe({ message, stream, version }: Outputs['audit verify']['problem
   return where === '' ? message : `${message} (${where})`
 }
 
-export function sealed({ checkpoint }: Outputs['audit seal'], view: View): Shown {
+export function sealed({ checkpoint }: Outputs['audit seal'], view: View): Rendered {
   if (checkpoint === null) return { out: 'Nothing to seal: the log is empty' }
   const entries: [string, string][] = [
     ['checkpoint', String(checkpoint.number)],

@@ -1,9 +1,9 @@
 import type { Outputs } from '../../../api/table.ts'
 import { configKeys, type ConfigKey } from '../../../domain/config/config.ts'
 import { columns, pairsOf, type Row } from '../columns.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
-export function config({ home, file, settings }: Outputs['config show'], view: View): Shown {
+export function config({ home, file, settings }: Outputs['config show'], view: View): Rendered {
   const place = pairsOf(
     [
       ['home', home],

@@ -2,9 +2,9 @@ import type { Outputs } from '../../../api/table.ts'
 import { wrap } from '../../output/layout.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import { count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
-export function doctor({ findings }: Outputs['doctor'], { paint, columns }: View): Shown {
+export function doctor({ findings }: Outputs['doctor'], { paint, columns }: View): Rendered {
   const marks = { ok: paint.green('✓'), info: paint.blue('i'), warning: paint.yellow('!'), problem: paint.red('✗') }
   const width = Math.max(0, ...findings.map((finding) => finding.name.length))
   const lines = findings.flatMap(({ name, status, message, hint }) => {

@@ -1,9 +1,9 @@
 import type { Outputs } from '../../../api/table.ts'
 import { visible } from '../../../domain/text/visible.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 /** One line: when, what, which workspace, by whom, and what else the payload says in short. */
-export function event(item: Outputs['events'], view: View): Shown {
+export function event(item: Outputs['events'], view: View): Rendered {
   const { paint, terminal } = view
   const name = nameOf(item)
   const details = detailsOf(item.data)

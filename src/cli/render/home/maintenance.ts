@@ -5,9 +5,9 @@ import { visible } from '../../../domain/text/visible.ts'
 import { kebab } from '../../input/flags.ts'
 import { columns, type Row } from '../columns.ts'
 import { bytes, count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
-export function gc(output: Outputs['gc'], view: View): Shown {
+export function gc(output: Outputs['gc'], view: View): Rendered {
   const { applied, items, kept, space } = output
   const parts = [table(output, view), keptLines(output, view), ...(view.quiet ? [] : [sumOf(output)])]
   const isNothing = items.length === 0 && kept.length === 0
@@ -77,7 +77,7 @@ const flagsOf = ({ input }: View): string =>
     .map(([field, value]) => (value === true ? ` --${kebab(field)}` : ` --${kebab(field)} ${String(value)}`))
     .join('')
 
-export function recover(output: Outputs['recover'], { paint }: View): Shown {
+export function recover(output: Outputs['recover'], { paint }: View): Rendered {
   const { made } = output
   const lines = [
     ...(made === undefined
@@ -107,7 +107,7 @@ export function recover(output: Outputs['recover'], { paint }: View): Shown {
   return { out: lines.join('\n'), ...(notes.length > 0 && { note: notes.join('; ') }) }
 }
 
-export function shutdown({ policy, results, timed_out }: Outputs['shutdown'], { paint }: View): Shown {
+export function shutdown({ policy, results, timed_out }: Outputs['shutdown'], { paint }: View): Rendered {
   const lines = results.map((item) => {
     if (item.ok) return `${paint.green('✓')} ${item.name}`
     const hint = item.error?.hint ?? null

@@ -1,12 +1,12 @@
 import type { Outputs } from '../../../api/table.ts'
 import { columns, pairsOf, type Row } from '../columns.ts'
 import { age, timeLeft } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Token = Outputs['token list'][number]
 
 /** Alone if that is all somebody wants, as a script does: `TOKEN=$(aw token create -q …)`. */
-export function made(output: Outputs['token create'], view: View): Shown {
+export function createdToken(output: Outputs['token create'], view: View): Rendered {
   if (view.quiet) return { out: output.token }
   return {
     out: pairsOf(
@@ -24,7 +24,7 @@ export function made(output: Outputs['token create'], view: View): Shown {
   }
 }
 
-export function tokens(all: Outputs['token list'], view: View): Shown {
+export function tokens(all: Outputs['token list'], view: View): Rendered {
   if (all.length === 0) return { out: '', note: 'No tokens. Make one with: aw token create --workspace NAME' }
   if (view.quiet) return { out: all.map(({ id }) => id).join('\n') }
   const head: Row = ['ID', 'STATE', { text: 'AGE', right: true }, 'EXPIRES', 'SCOPES', 'WORKSPACES', 'LABEL']
@@ -40,7 +40,7 @@ export function tokens(all: Outputs['token list'], view: View): Shown {
   return { out: columns(head, rows, view) }
 }
 
-export const revoked = ({ id }: Outputs['token revoke'], { quiet }: View): Shown => ({
+export const revoked = ({ id }: Outputs['token revoke'], { quiet }: View): Rendered => ({
   out: quiet ? '' : `${id} is revoked`,
 })
 

@@ -2,11 +2,11 @@ import type { Outputs } from '../../../api/table.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import { columns, type Cell, type Row } from '../columns.ts'
 import { bytes, count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Checked = Outputs['verify']['snapshots'][number]
 
-export function verified({ intact, snapshots }: Outputs['verify'], view: View): Shown {
+export function verified({ intact, snapshots }: Outputs['verify'], view: View): Rendered {
   if (snapshots.length === 0) return { out: '', note: 'There are no snapshots to check' }
   const shown = view.quiet ? snapshots.filter(({ problems }) => problems.length > 0) : snapshots
   // On a narrow terminal the verdict matters more than the amounts.
@@ -29,7 +29,7 @@ export function verified({ intact, snapshots }: Outputs['verify'], view: View): 
   return { out: [table, ...problems, ...(view.quiet ? [] : [sum(intact, snapshots, view)])].join('\n'), ...notice }
 }
 
-function noticeOf(intact: boolean | null, snapshots: readonly Checked[]): Pick<Shown, 'notice'> {
+function noticeOf(intact: boolean | null, snapshots: readonly Checked[]): Pick<Rendered, 'notice'> {
   const broken = snapshots.find(({ problems }) => problems.length > 0)
   if (intact === null)
     return {

@@ -1,9 +1,9 @@
 import type { Outputs } from '../../../api/table.ts'
-import { isGitsOwn } from '../../../domain/git/patch.ts'
+import { isInsideDotGit } from '../../../domain/git/patch.ts'
 import type { Paint } from '../../output/color.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import { bytes } from '../units.ts'
-import type { Shown, StreamRenderer, View } from '../view.ts'
+import type { Rendered, StreamRenderer, View } from '../view.ts'
 
 type Change = Outputs['diff']
 
@@ -16,8 +16,8 @@ export function differences(): StreamRenderer {
   const lines = { added: 0, removed: 0 }
   let gits = 0
   return {
-    item(change: Change, view: View): Shown {
-      if (view.terminal && view.input['paths'] === undefined && isGitsOwn(change.path)) {
+    item(change: Change, view: View): Rendered {
+      if (view.terminal && view.input['paths'] === undefined && isInsideDotGit(change.path)) {
         gits += 1
         return { out: '' }
       }
@@ -99,11 +99,11 @@ function textOf({ text, binary, omitted, path, from, before, after }: Change, { 
   }
   if (omitted !== undefined) return terminal ? paint.dim(`   ${visible(omitted)}`) : visible(omitted)
   if (text === undefined || text === '') return ''
-  return terminal ? harmless(text, paint) : text.replace(/\n$/, '')
+  return terminal ? terminalSafe(text, paint) : text.replace(/\n$/, '')
 }
 
 /** A patch for a terminal: in colours, and with nothing in it that could do something to the terminal. */
-export function harmless(text: string, paint: Paint): string {
+export function terminalSafe(text: string, paint: Paint): string {
   let isHead = true
   return text
     .replace(/\n$/, '')

@@ -1,36 +1,36 @@
 import type { Outputs } from '../../../api/table.ts'
-import { isGitsOwn } from '../../../domain/git/patch.ts'
+import { isInsideDotGit } from '../../../domain/git/patch.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import { letters, painterOf } from './diff.ts'
 import { count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Restored = Outputs['restore']
 
 const most = 5
 
 /** Each says what is true now and how to go back, also to who reads the output of a script later. */
-export const restored = (output: Restored, view: View): Shown => {
+export const restored = (output: Restored, view: View): Rendered => {
   const { workspace, kept } = output
   const how = kept === null ? `aw undo ${workspace}` : `aw restore ${workspace} ${kept}`
-  return told(output, view, `What was there is kept. Take it back with: ${how}`)
+  return confirmation(output, view, `What was there is kept. Take it back with: ${how}`)
 }
 
 /** What is undone of single paths is nothing that `redo` knows. */
-export const undone = (output: Restored, view: View): Shown => {
+export const undone = (output: Restored, view: View): Rendered => {
   const { workspace, kept, paths } = output
   const how = paths === null ? `redo ${workspace}${later(output)}` : `restore ${workspace} ${kept ?? 'head'}`
-  return told(output, view, `Take it back with: aw ${how}`)
+  return confirmation(output, view, `Take it back with: aw ${how}`)
 }
 
-export const redone = (output: Restored, view: View): Shown =>
-  told(output, view, `Take it back with: aw undo ${output.workspace}${later(output)}`)
+export const redone = (output: Restored, view: View): Rendered =>
+  confirmation(output, view, `Take it back with: aw undo ${output.workspace}${later(output)}`)
 
 /** When something else was changed or kept meanwhile. */
 const later = ({ workspace, kept }: Restored): string =>
   kept === null ? '' : `; later with: aw restore ${workspace} ${kept}`
 
-function told(output: Restored, view: View, notice: string): Shown {
+function confirmation(output: Restored, view: View, notice: string): Rendered {
   const { workspace, snapshot, branch, paths, added, changed, removed } = output
   if (view.quiet) return { out: '' }
   const total = added + changed + removed
@@ -53,7 +53,7 @@ function told(output: Restored, view: View, notice: string): Shown {
   return { out: [first, ...(view.terminal ? some(output, total, view) : []), ...onward].join('\n'), notice }
 }
 
-const rank = ({ path }: Restored['differences'][number]): number => (isGitsOwn(path) ? 1 : 0)
+const rank = ({ path }: Restored['differences'][number]): number => (isInsideDotGit(path) ? 1 : 0)
 
 /** With the letters of `aw diff`. */
 function some({ differences }: Restored, total: number, view: View): string[] {

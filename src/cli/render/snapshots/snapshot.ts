@@ -1,11 +1,11 @@
 import type { Outputs } from '../../../api/table.ts'
 import { columns, type Row } from '../columns.ts'
-import { notHeld } from '../basic.ts'
+import { omittedSubvolumes } from '../basic.ts'
 import { age, count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 /** Scripts take this line as it is, so it is the id and nothing else. */
-export function snapshotMade(output: Outputs['snapshot']): Shown {
+export function snapshotCreated(output: Outputs['snapshot']): Rendered {
   const { id, label, files_changed: changed, consistency, meta, parent, created, key } = output
   if (!created)
     return { out: id, notice: `Kept already with the key ${JSON.stringify(key)}, as ${id}: nothing new was kept` }
@@ -19,23 +19,23 @@ export function snapshotMade(output: Outputs['snapshot']): Shown {
     ...(consistency === 'fuzzy'
       ? [`the tree was written to while it was kept, so ${id} may be a mixture; --consistent refuses that`]
       : []),
-    ...(Array.isArray(meta['left_out']) ? [notHeld(meta['left_out'])] : []),
+    ...(Array.isArray(meta['left_out']) ? [omittedSubvolumes(meta['left_out'])] : []),
   ]
   const warning = warnings.length === 0 ? {} : { warning: warnings.join('; ') }
   return { out: id, note: parts.join(', '), ...warning }
 }
 
-export const snapshotLabelled = ({ id, label }: Outputs['snapshot label'], view: View): Shown => ({
+export const snapshotLabelled = ({ id, label }: Outputs['snapshot label'], view: View): Rendered => ({
   out: view.quiet ? '' : columns([], [[id, label ?? '']], view),
   ...(label === null ? { note: 'It has no label any more' } : {}),
 })
 
-export const snapshotsRemoved = ({ removed }: Outputs['snapshot remove'], { quiet }: View): Shown => ({
+export const snapshotsRemoved = ({ removed }: Outputs['snapshot remove'], { quiet }: View): Rendered => ({
   out: quiet ? '' : removed.join('\n'),
   note: `Erased ${count(removed.length, 'snapshot')} for good`,
 })
 
-export function described(output: Outputs['describe'], view: View): Shown {
+export function described(output: Outputs['describe'], view: View): Rendered {
   const { workspace, head, branch, dirty, changes, snapshots } = output
   if (!view.terminal) {
     return {
@@ -63,7 +63,7 @@ export function described(output: Outputs['describe'], view: View): Shown {
 /** What follows it matters more than its end. */
 const short = (label: string): string => (label.length > 30 ? `${label.slice(0, 29)}…` : label)
 
-export function branches(output: Outputs['branch'], view: View): Shown {
+export function branches(output: Outputs['branch'], view: View): Rendered {
   if (view.quiet) return { out: output.branches.map(({ name }) => name).join('\n') }
   const rows = output.branches.map(({ name, snapshot, current }): Row => [
     current ? { text: '*', paint: view.paint.green } : '',

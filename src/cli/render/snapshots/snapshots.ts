@@ -2,12 +2,12 @@ import type { Outputs } from '../../../api/table.ts'
 import { columns, type Cell, type Row } from '../columns.ts'
 import { snapshotGraph, type GraphLine } from './snapshot-graph.ts'
 import { age, bytes } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Snapshot = Outputs['snapshots'][number]
 
 /** Drawn on a terminal; in a pipe one line a snapshot. */
-export function snapshots(all: Outputs['snapshots'], view: View): Shown {
+export function snapshots(all: Outputs['snapshots'], view: View): Rendered {
   if (all.length === 0) return { out: '', note: `No snapshot of its own yet. Take one with: aw snapshot ${idOf(view)}` }
   if (view.quiet) return { out: all.map(({ id }) => id).join('\n') }
   if (!view.terminal) return { out: all.map((one) => columns([], [plain(one, view)], view)).join('\n') }

@@ -1,18 +1,18 @@
 import type { Outputs } from '../../../api/table.ts'
 import { visible } from '../../../domain/text/visible.ts'
-import { harmless } from '../snapshots/diff.ts'
+import { terminalSafe } from '../snapshots/diff.ts'
 import { bytes, count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Export = Outputs['export']
 
 /** Scripts take the file's name, the patch or the commit as it is. What is not in it is said. */
-export function exported(output: Export, view: View): Shown {
+export function exported(output: Export, view: View): Rendered {
   const left = leftOut(output)
   return { ...shown(output, view), ...(left !== undefined && { warning: left }) }
 }
 
-function shown(output: Export, { terminal, paint }: View): Shown {
+function shown(output: Export, { terminal, paint }: View): Rendered {
   const { format, file, workspace, snapshot, files, bytes: size = 0, patch } = output
   const state = `${workspace} as it is in ${snapshot}`
   if (format === 'archive')
@@ -20,7 +20,7 @@ function shown(output: Export, { terminal, paint }: View): Shown {
   if (format === 'patch') {
     const note = files === 0 ? 'No difference' : `${state}: ${count(files, 'file')} changed`
     const content = typeof patch === 'string' ? Buffer.from(patch, 'base64') : (patch ?? new Uint8Array())
-    return { out: file ?? (terminal ? harmless(Buffer.from(content).toString(), paint) : content), note }
+    return { out: file ?? (terminal ? terminalSafe(Buffer.from(content).toString(), paint) : content), note }
   }
   const what = `${count(output.commits ?? 0, 'commit')} on ${output.onto?.slice(0, 12) ?? 'nothing: it has no parent'}`
   const kept = output.history === true ? '' : ', without the history of the workspace'

@@ -1,11 +1,11 @@
 import type { Outputs } from '../../../api/table.ts'
 import { columns, pairsOf, type Row } from '../columns.ts'
 import { bytes } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type File = Outputs['fs stat']
 
-export function listing({ entries, next }: Outputs['fs list'], view: View): Shown {
+export function listing({ entries, next }: Outputs['fs list'], view: View): Rendered {
   if (view.quiet) return { out: entries.map((entry) => entry.path).join('\n') }
   const rows = entries.map((entry): Row => [
     { text: modeText(entry), paint: view.paint.dim },
@@ -17,7 +17,7 @@ export function listing({ entries, next }: Outputs['fs list'], view: View): Show
   return { out: columns([], rows, view), ...more }
 }
 
-export function stat(file: File, view: View): Shown {
+export function stat(file: File, view: View): Rendered {
   const entries: [string, string][] = [
     ['path', file.path],
     ['kind', file.kind],
@@ -32,19 +32,19 @@ export function stat(file: File, view: View): Shown {
   return { out: pairsOf(entries, view) }
 }
 
-export const resolved = ({ path, exists, rebased }: Outputs['fs resolve']): Shown => {
+export const resolved = ({ path, exists, rebased }: Outputs['fs resolve']): Rendered => {
   const notes = [exists ? '' : 'Nothing is there yet', rebased ? 'The absolute path was taken as relative' : '']
   const note = notes.filter((text) => text !== '').join('; ')
   return { out: path, ...(note === '' ? {} : { note }) }
 }
 
 /** Programs read the exit code; a person sees what is there now. */
-export const changed = (file: File, { quiet }: View): Shown => ({
+export const changed = (file: File, { quiet }: View): Rendered => ({
   out: '',
   ...(quiet ? {} : { note: `${file.path}  ${file.kind === 'directory' ? 'directory' : bytes(file.size)}` }),
 })
 
-export const removed = (output: Outputs['fs remove'], { quiet }: View): Shown => ({
+export const removed = (output: Outputs['fs remove'], { quiet }: View): Rendered => ({
   out: '',
   ...(quiet ? {} : { note: output.removed ? 'Removed' : 'Nothing was there' }),
 })

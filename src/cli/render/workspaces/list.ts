@@ -2,9 +2,9 @@ import type { Outputs } from '../../../api/table.ts'
 import { columns, type Row } from '../columns.ts'
 import { sizeOf, sourceOf, stateCell } from './workspace.ts'
 import { age, timeLeft } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
-export function list(workspaces: Outputs['list'], view: View): Shown {
+export function list(workspaces: Outputs['list'], view: View): Rendered {
   if (workspaces.length === 0) return { out: '', note: nothing(view) }
   if (view.quiet) return { out: workspaces.map((workspace) => workspace.workspace_id).join('\n') }
   // Most have no end; but what reads a pipe counts columns.

@@ -2,11 +2,11 @@ import type { Outputs } from '../../../api/table.ts'
 import { columns, type Cell, type Row } from '../columns.ts'
 import { lineOf } from './sandbox.ts'
 import { age } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Run = Outputs['runs'][number]
 
-export function runs(all: Outputs['runs'], view: View): Shown {
+export function runs(all: Outputs['runs'], view: View): Rendered {
   if (all.length === 0) return { out: '', note: 'Nothing was run yet. Begin: aw run --repo . --agent claude "…"' }
   if (view.quiet) return { out: all.map(({ workspace }) => workspace).join('\n') }
   const rows = all.map((run): Row => {
@@ -29,7 +29,7 @@ export const runCells = (run: Run, view: View): [Cell, Cell, Cell, Cell] => [
 ]
 
 /** How one run ended. */
-export function run(one: Run, view: View): Shown {
+export function run(one: Run, view: View): Rendered {
   const { workspace, number, problem } = one
   const why = problem === null ? '' : `: ${problem.message}`
   return { out: view.quiet ? '' : `${workspace}  run ${number} is ${paintOf(one, view)(one.state)}${why}`, named: true }

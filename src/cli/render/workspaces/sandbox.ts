@@ -3,9 +3,9 @@ import { visible } from '../../../domain/text/visible.ts'
 import { columns, type Cell, type Row } from '../columns.ts'
 import { age, bytes, count } from '../units.ts'
 import { wallsOf } from './workspace.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
-export function started({ workspace_id: name, sandbox }: Outputs['start'], view: View): Shown {
+export function started({ workspace_id: name, sandbox }: Outputs['start'], view: View): Rendered {
   if (view.quiet || sandbox === null) return { out: '' }
   const { notes = [] } = sandbox
   return {
@@ -16,13 +16,13 @@ export function started({ workspace_id: name, sandbox }: Outputs['start'], view:
   }
 }
 
-export const stopped = ({ workspace_id: name, stopped: ended }: Outputs['stop'], view: View): Shown => ({
+export const stopped = ({ workspace_id: name, stopped: ended }: Outputs['stop'], view: View): Rendered => ({
   out: view.quiet ? '' : ended === false ? `${name} has no sandbox` : `${name} is stopped`,
   named: true,
 })
 
 /** The values are nobody's business. */
-export function variables(all: Outputs['env list'], view: View): Shown {
+export function variables(all: Outputs['env list'], view: View): Rendered {
   if (all.length === 0) return { out: '', note: 'It has no variables' }
   if (view.quiet) return { out: all.map(({ name }) => name).join('\n') }
   const rows = all.map(({ name, secret }): Row => [
@@ -34,7 +34,7 @@ export function variables(all: Outputs['env list'], view: View): Shown {
 
 type Command = Outputs['history'][number]
 
-export function history(commands: Outputs['history'], view: View): Shown {
+export function history(commands: Outputs['history'], view: View): Rendered {
   if (commands.length === 0) return { out: '', note: 'No command has run in it yet' }
   const head: Row = ['WHEN', 'EXIT', { text: 'MS', right: true }, { text: 'CHANGED', right: true }, 'COMMAND']
   const rows = commands.map((command): Row => {
@@ -65,7 +65,7 @@ export const lineOf = ({ argv, argv_cut: cut }: Pick<Command, 'argv' | 'argv_cut
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`
 
 /** What was refused stands out: somebody has to decide whether that was right. */
-export function requests(all: Outputs['requests'], view: View): Shown {
+export function requests(all: Outputs['requests'], view: View): Rendered {
   if (all.length === 0) return { out: '', note: 'Nothing was asked of the network' }
   const right = (text: string): Cell => ({ text, right: true })
   const head: Row = ['WHEN', 'VERDICT', right('UP'), right('DOWN'), right('MS'), 'WHAT']

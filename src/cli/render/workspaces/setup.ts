@@ -1,11 +1,11 @@
 import type { Outputs } from '../../../api/table.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import { count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Setup = NonNullable<Outputs['template show']['setup']>
 
-const mostFiles = 10
+const maxFiles = 10
 
 /** What `aw template show` tells of a set-up. */
 export function setupRows(setup: Setup | null): (readonly [string, string])[] {
@@ -23,12 +23,12 @@ export function setupRows(setup: Setup | null): (readonly [string, string])[] {
 function dependingOn({ inputs, files, source_hash: source }: Setup): string[] {
   if (inputs.length === 0) return [`the whole source${source === null ? '' : ` (${source.slice(0, 12)})`}`]
   const all = Object.entries(files).map(([path, hash]) => `${visible(path)} (${String(hash).slice(0, 12)})`)
-  const more = all.length > mostFiles ? [`and ${count(all.length - mostFiles, 'more file')}`] : []
-  return [inputs.map(visible).join(', '), ...all.slice(0, mostFiles), ...more]
+  const more = all.length > maxFiles ? [`and ${count(all.length - maxFiles, 'more file')}`] : []
+  return [inputs.map(visible).join(', '), ...all.slice(0, maxFiles), ...more]
 }
 
 /** Each command, and what it wrote as it is. */
-export function setupLog(log: Outputs['template log'], { quiet }: View): Shown {
+export function setupLog(log: Outputs['template log'], { quiet }: View): Rendered {
   const { commands, problem, notes, version, template } = log
   const parts = commands.flatMap(({ command, exit, output, lost }) => {
     const bytes = Buffer.from(output as Uint8Array)

@@ -3,9 +3,9 @@ import { visible } from '../../../domain/text/visible.ts'
 import { pairsOf } from '../columns.ts'
 import { age, timeLeft } from '../units.ts'
 import { sizeOf, sourceOf, stateCell, wallsOf } from './workspace.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
-export function show(workspace: Outputs['show'], view: View): Shown {
+export function show(workspace: Outputs['show'], view: View): Rendered {
   const {
     operation,
     problem,
@@ -61,7 +61,7 @@ export function show(workspace: Outputs['show'], view: View): Shown {
   return { out: pairsOf(entries, view) }
 }
 
-export function paths(output: Outputs['paths'], view: View): Shown {
+export function paths(output: Outputs['paths'], view: View): Rendered {
   const { directories, public_directories: inside, ...rest } = output
   const named = (prefix: string, map: Readonly<Record<string, string>>): [string, string][] =>
     Object.entries(map).map(([name, path]) => [`${prefix}${name}`, path ?? '-'])

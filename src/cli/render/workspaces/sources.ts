@@ -1,12 +1,12 @@
 import type { Outputs } from '../../../api/table.ts'
 import { columns, pairsOf, type Row } from '../columns.ts'
-import { notHeld } from '../basic.ts'
+import { omittedSubvolumes } from '../basic.ts'
 import { setupRows } from './setup.ts'
 import { age, bytes, count, shortBase } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 import { sourceOf } from './workspace.ts'
 
-export function copied({ files, bytes: size, skipped }: Outputs['cp'], { quiet }: View): Shown {
+export function copied({ files, bytes: size, skipped }: Outputs['cp'], { quiet }: View): Rendered {
   const left = skipped.slice(0, 5).map(({ path, reason }) => `${path} (${reason})`)
   const more = skipped.length > 5 ? ` and ${skipped.length - 5} more` : ''
   return {
@@ -20,7 +20,7 @@ const noFiles = 'No file is in it. A link is copied as a link; with a slash behi
 
 const sizeOf = (size: number | null | undefined): string => (typeof size === 'number' ? bytes(size) : '-')
 
-export function bases(all: Outputs['bases list'], view: View): Shown {
+export function bases(all: Outputs['bases list'], view: View): Rendered {
   if (all.length === 0) return { out: '', note: 'No bases. They are made with the first workspace from a source' }
   if (view.quiet) return { out: all.map(({ name }) => name).join('\n') }
   // Unless they were asked for there are none; but what reads a pipe counts columns, and may want whole names.
@@ -43,12 +43,12 @@ export function bases(all: Outputs['bases list'], view: View): Shown {
   return { out: columns(head, rows, view) }
 }
 
-export const baseRemoved = ({ removed }: Outputs['bases remove'], { quiet }: View): Shown => ({
+export const baseRemoved = ({ removed }: Outputs['bases remove'], { quiet }: View): Rendered => ({
   out: quiet ? '' : removed,
   note: 'Erased for good; the next workspace from that source makes it again',
 })
 
-export function templates(all: Outputs['template list'], view: View): Shown {
+export function templates(all: Outputs['template list'], view: View): Rendered {
   if (all.length === 0) return { out: '', note: 'No templates yet. Make one with: aw template create NAME --from DIR' }
   if (view.quiet) return { out: all.map(({ name }) => name).join('\n') }
   const head: Row = [
@@ -68,7 +68,7 @@ export function templates(all: Outputs['template list'], view: View): Shown {
   return { out: columns(head, rows, view) }
 }
 
-export const template = (one: Outputs['template show'], view: View): Shown => ({
+export const template = (one: Outputs['template show'], view: View): Rendered => ({
   out: pairsOf(
     [
       ['name', one.name],
@@ -88,24 +88,24 @@ export const template = (one: Outputs['template show'], view: View): Shown => ({
   ),
 })
 
-export const templateSaved = (one: Outputs['template create'], view: View): Shown => {
+export const templateSaved = (one: Outputs['template create'], view: View): Rendered => {
   const given = Object.entries(one.variables).flatMap(([name, value]) => (value === null ? [` --var ${name}=…`] : []))
   const { left_out: left } = one.source
   return {
     out: view.quiet ? '' : `${one.name}@${one.version}`,
     note: `Use it with: aw create NAME --template ${one.name}${given.join('')}`,
-    ...(Array.isArray(left) && { warning: notHeld(left) }),
+    ...(Array.isArray(left) && { warning: omittedSubvolumes(left) }),
   }
 }
 
-export const templateRemoved = ({ removed }: Outputs['template remove'], { quiet }: View): Shown => ({
+export const templateRemoved = ({ removed }: Outputs['template remove'], { quiet }: View): Rendered => ({
   out: quiet ? '' : `${removed.length === 1 ? 'version' : 'versions'} ${removed.join(', ')}`,
   note: 'Removed; workspaces made from it stay as they are',
 })
 
-export const sharedMade = ({ path }: Outputs['shared create']): Shown => ({ out: path })
+export const sharedCreated = ({ path }: Outputs['shared create']): Rendered => ({ out: path })
 
-export function sharedAreas(all: Outputs['shared list'], view: View): Shown {
+export function sharedAreas(all: Outputs['shared list'], view: View): Rendered {
   const isTrash = view.input['trashed'] === true
   const none = isTrash ? 'No shared areas in the trash' : 'No shared areas yet. Make one with: aw shared create NAME'
   if (all.length === 0) return { out: '', note: none }
@@ -123,7 +123,7 @@ export function sharedAreas(all: Outputs['shared list'], view: View): Shown {
   return { out: columns(head, rows, view), ...note }
 }
 
-export const sharedRemoved = ({ trash }: Outputs['shared remove'], { quiet }: View): Shown => ({
+export const sharedRemoved = ({ trash }: Outputs['shared remove'], { quiet }: View): Rendered => ({
   out: quiet || trash === null ? '' : trash,
   note: trash === null ? 'Erased for good' : `Bring it back with: aw shared undelete ${trash}`,
 })

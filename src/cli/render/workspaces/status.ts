@@ -3,11 +3,11 @@ import { visible } from '../../../domain/text/visible.ts'
 import { columns, type Row } from '../columns.ts'
 import { runCells, whatOf } from './runs.ts'
 import { age, count } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Line = Outputs['status']['workspaces'][number]
 
-export function status({ workspaces, running, trashed }: Outputs['status'], view: View): Shown {
+export function status({ workspaces, running, trashed }: Outputs['status'], view: View): Rendered {
   if (view.quiet) return { out: workspaces.map(({ workspace }) => workspace).join('\n') }
   const right = (text: string) => ({ text, right: true as const })
   const head = [

@@ -1,11 +1,11 @@
 import type { Outputs } from '../../../api/table.ts'
 import { visible } from '../../../domain/text/visible.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Entry = NonNullable<Outputs['fs tree']['entries']>[number]
 
 /** Drawn on a terminal; in a pipe one path a line, a directory with a slash at its end. */
-export function tree(output: Outputs['fs tree'], view: View): Shown {
+export function tree(output: Outputs['fs tree'], view: View): Rendered {
   const { entries, truncated, unreadable } = output
   if (entries === undefined) return { out: JSON.stringify(output.tree, null, 2) }
   const lines = view.terminal ? draw(entries, view) : entries.map(pathText)

@@ -3,7 +3,7 @@ import { wrap } from '../../output/layout.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import { columns, type Row } from '../columns.ts'
 import { bytes, count, shortBase } from '../units.ts'
-import type { Shown, View } from '../view.ts'
+import type { Rendered, View } from '../view.ts'
 
 type Report = Outputs['usage']
 
@@ -22,7 +22,7 @@ interface Section {
   readonly lines: readonly Line[]
 }
 
-export function usage(report: Report, view: View): Shown {
+export function usage(report: Report, view: View): Rendered {
   const sections = sectionsOf(report, view)
   const isPartial = sections.some(({ lines }) => lines.some(({ complete }) => !complete))
   const told = isPartial && !view.quiet && { notice: 'Not everything was counted; do so with: aw usage --full' }
@@ -146,21 +146,21 @@ const reservedNote = ({ reserved_mb, limit_mb, workspaces }: Report['limits'][nu
   `${reserved_mb} of ${limit_mb} MB reserved by ${count(workspaces, 'workspace')}`
 
 /** A line for each, as each may be what somebody looks for in a log. */
-const warned = ({ warnings }: Report): Pick<Shown, 'warning'> =>
+const warned = ({ warnings }: Report): Pick<Rendered, 'warning'> =>
   warnings.length === 0 ? {} : { warning: warnings.map(visible).join('\naw: ') }
 
 /** A screen is enough: the others are smaller. */
-const mostLines = 20
+const maxLines = 20
 
 function drawn({ title, lines }: Section, largest: number, view: View): string[] {
   const known = lines.flatMap((line) => (line.bytes === null ? [] : [line.bytes]))
   const total = known.reduce((sum, size) => sum + size, 0)
   const complete = lines.every((line) => line.complete)
   const wide = widths(view)
-  const more = lines.length - mostLines
+  const more = lines.length - maxLines
   return [
     `${view.paint.bold(title)} ${view.paint.dim(sizeText(known.length === 0 ? null : total, complete))}`,
-    ...lines.slice(0, mostLines).map((line) => {
+    ...lines.slice(0, maxLines).map((line) => {
       const bar = filled((line.bytes ?? 0) / largest, wide.bar)
       const note = cut(visible(line.note), wide.note)
       return [

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { makePlaces, removePlaces } from './directories.ts'
+import { makeAgentDirectories, removeAgentDirectories } from './directories.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -13,7 +13,7 @@ afterEach(() => fs.rmSync(folder, { recursive: true, force: true }))
 const program = { name: 'mine', path: '/usr/bin/true', arguments: [] as string[] }
 const runtime = { name: 'node', path: '/usr/bin/env' }
 const make = (files: Record<string, string> = {}, given = program) =>
-  makePlaces(join(folder, 'ws_1', 'mine'), { program: given, runtime, files }, undefined)
+  makeAgentDirectories(join(folder, 'ws_1', 'mine'), { program: given, runtime, files }, undefined)
 
 test('an agent has a state that nobody else reads, and a directory in which its program is found', async () => {
   const { state, programs } = await make({ 'a/b.json': '{}' })
@@ -40,7 +40,7 @@ test('what it has written stays; another program is in another directory, and th
 
 test('it is told one thing at a time, beside what it writes there itself', async () => {
   const tell = (text: string) =>
-    makePlaces(
+    makeAgentDirectories(
       join(folder, 'ws_1', 'mine'),
       { program, runtime, files: {}, instructions: { path: 'own/AGENTS.md', text } },
       undefined,
@@ -84,8 +84,8 @@ test('what a crash left unfinished is begun anew, and all of it goes at once', a
   fs.writeFileSync(join(folder, 'ws_1/mine/unfinished/node'), 'half')
   const { programs } = await make()
   expect(fs.readdirSync(programs).toSorted()).toEqual(['mine', 'node'])
-  await removePlaces(folder, 'ws_1')
-  await removePlaces(folder, 'ws_1')
-  await removePlaces(join(folder, 'never-made'), 'ws_1')
+  await removeAgentDirectories(folder, 'ws_1')
+  await removeAgentDirectories(folder, 'ws_1')
+  await removeAgentDirectories(join(folder, 'never-made'), 'ws_1')
   expect(fs.readdirSync(folder)).toEqual([])
 })

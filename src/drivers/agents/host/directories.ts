@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { closeSync, lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { injectAlone, mostAgentFileBytes } from '../../../domain/workspace/agent-files.ts'
+import { injectReplacingAll, maxAgentFileBytes } from '../../../domain/workspace/agent-files.ts'
 import { AwError, type ErrorCode } from '../../../domain/errors.ts'
-import type { AgentPlaces, WantedPlaces } from '../../../ports/agents.ts'
-import { ensureDirectory, isThere } from '../../../sys/fs/directories.ts'
+import type { AgentDirectories, WantedDirectories } from '../../../ports/agents.ts'
+import { ensureDirectory, pathExists } from '../../../sys/fs/directories.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { openRoot, removeTree } from '../../../sys/safe-fs/index.ts'
 
@@ -14,11 +14,11 @@ import { openRoot, removeTree } from '../../../sys/safe-fs/index.ts'
  * @param directory of this agent in this workspace; ours alone, until its state is shown to a sandbox
  * @param owner whom the state belongs to; undefined for whoever runs this
  */
-export async function makePlaces(
+export async function makeAgentDirectories(
   directory: string,
-  wanted: WantedPlaces,
+  wanted: WantedDirectories,
   owner: number | undefined,
-): Promise<AgentPlaces> {
+): Promise<AgentDirectories> {
   ensureDirectory(directory, 0o700)
   const state = join(directory, 'state')
   ensureDirectory(state, 0o700)
@@ -34,7 +34,7 @@ export async function makePlaces(
 function putFiles(
   state: string,
   texts: Readonly<Record<string, string>>,
-  instructions: WantedPlaces['instructions'],
+  instructions: WantedDirectories['instructions'],
 ): void {
   using files = openRoot(state, { resolver: 'walk' })
   const put = (path: string, change: (exists: boolean) => Buffer | null): void => {
@@ -51,8 +51,8 @@ function putFiles(
   if (instructions === undefined) return
   const { path, text } = instructions
   put(path, (exists) => {
-    const existing = exists ? files.read(path, { maxBytes: mostAgentFileBytes }) : null
-    const wanted = injectAlone(existing, text)
+    const existing = exists ? files.read(path, { maxBytes: maxAgentFileBytes }) : null
+    const wanted = injectReplacingAll(existing, text)
     return existing?.equals(wanted) === true ? null : wanted
   })
 }
@@ -68,13 +68,13 @@ const inTheWay: readonly ErrorCode[] = [
 ]
 
 /** A directory by what is in it, so that one which a sandbox uses is never changed. Whole or not there at all. */
-async function makePrograms(directory: string, { program, runtime }: WantedPlaces): Promise<string> {
+async function makePrograms(directory: string, { program, runtime }: WantedDirectories): Promise<string> {
   const hash = createHash('sha256')
     .update(JSON.stringify({ program, runtime: runtime?.path }))
     .digest('hex')
   const name = `programs-${hash.slice(0, 16)}`
   const made = join(directory, name)
-  if (isThere(made)) return made
+  if (pathExists(made)) return made
   await removeTree(directory, 'unfinished')
   const unfinished = join(directory, 'unfinished')
   hostFs.mkdirSync(unfinished, 0o755)
@@ -85,7 +85,7 @@ async function makePrograms(directory: string, { program, runtime }: WantedPlace
   return made
 }
 
-function writeWrapper(file: string, { path, arguments: words }: WantedPlaces['program']): void {
+function writeWrapper(file: string, { path, arguments: words }: WantedDirectories['program']): void {
   const fd = hostFs.createSync(file, 0o755)
   try {
     hostFs.writeSync(fd, Buffer.from(`#!/bin/sh\nexec ${[path, ...words].map(quoted).join(' ')} "$@"\n`))
@@ -98,6 +98,6 @@ function writeWrapper(file: string, { path, arguments: words }: WantedPlaces['pr
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
 
 /** All that agents have in a workspace. */
-export async function removePlaces(directory: string, workspace: string): Promise<void> {
-  if (isThere(directory)) await removeTree(directory, workspace)
+export async function removeAgentDirectories(directory: string, workspace: string): Promise<void> {
+  if (pathExists(directory)) await removeTree(directory, workspace)
 }

@@ -1,27 +1,27 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 
 /** The text of a small file of the user; undefined if there is none, or it is not one. */
 export function readUserFile(path: string): string | undefined {
-  const fd = unless(['ENOENT', 'ENOTDIR', 'EACCES', 'ENXIO'], () =>
+  const fd = ignoreErrors(['ENOENT', 'ENOTDIR', 'EACCES', 'ENXIO'], () =>
     openSync(path, constants.O_RDONLY | constants.O_NONBLOCK),
   )
   if (fd === undefined) return undefined
   try {
     const stats = fstatSync(fd)
-    return stats.isFile() && stats.size <= mostBytes ? readFileSync(fd, 'utf8') : undefined
+    return stats.isFile() && stats.size <= maxBytes ? readFileSync(fd, 'utf8') : undefined
   } finally {
     closeSync(fd)
   }
 }
 
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 
 /** The files of a directory that end with `.json`, by name; none if there is no such directory. */
 export function jsonFilesIn(directory: string): { name: string; file: string; content: unknown }[] {
-  const names = unless(['ENOENT', 'ENOTDIR'], () => readdirSync(directory)) ?? []
+  const names = ignoreErrors(['ENOENT', 'ENOTDIR'], () => readdirSync(directory)) ?? []
   return names
     .filter((name) => name.endsWith('.json') && !name.startsWith('.'))
     .toSorted()

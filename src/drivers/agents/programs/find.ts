@@ -1,10 +1,10 @@
 import { accessSync, constants, readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { unless } from '../../../sys/syscalls/errno.ts'
-import { outside } from '../../../sys/processes/run.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
+import { isOutsideOf } from '../../../sys/processes/run.ts'
 
 /** Where a user's programs are: whose PATH and home, and where none is ever taken from. */
-export interface Surroundings {
+export interface ProgramSearch {
   readonly path: string
   readonly home: string
   readonly avoid: readonly string[]
@@ -14,16 +14,16 @@ export interface Surroundings {
  * All programs of a name, the one that the user would start first. After PATH come the places where installers put
  * programs without telling every shell, as a daemon or a script has no PATH of a login.
  */
-export function* programsOf(name: string, { path, home, avoid }: Surroundings): Generator<string> {
-  const isSafe = outside(avoid)
-  const directories = [...path.split(':').filter((entry) => isAbsolute(entry)), ...usualPlaces(home)]
+export function* findPrograms(name: string, { path, home, avoid }: ProgramSearch): Generator<string> {
+  const isSafe = isOutsideOf(avoid)
+  const directories = [...path.split(':').filter((entry) => isAbsolute(entry)), ...installDirectories(home)]
   for (const directory of new Set(directories)) {
     const program = join(directory, name)
     if (isSafe(directory) && isSafe(program) && isProgram(program)) yield program
   }
 }
 
-function* usualPlaces(home: string): Generator<string> {
+function* installDirectories(home: string): Generator<string> {
   yield* ['/usr/local/bin', '/usr/bin', '/bin']
   for (const name of namesIn('/opt')) yield join('/opt', name, 'bin')
   if (!isAbsolute(home)) return
@@ -56,11 +56,11 @@ const versions = [
 ] as const
 
 const namesIn = (directory: string): string[] =>
-  unless(['ENOENT', 'ENOTDIR', 'EACCES'], () => readdirSync(directory)) ?? []
+  ignoreErrors(['ENOENT', 'ENOTDIR', 'EACCES'], () => readdirSync(directory)) ?? []
 
 export function isProgram(path: string): boolean {
   return (
-    unless(['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'], () => {
+    ignoreErrors(['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'], () => {
       accessSync(path, constants.X_OK)
       return statSync(path).isFile()
     }) ?? false

@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 
 /**
  * What a program needs to read of what was installed with it. A package that was installed for all projects has all it
  * needs in itself; elsewhere packages lie beside one another, and the directory that holds them all is needed.
  */
-export function packageOf(program: string): string {
+export function packageRoot(program: string): string {
   const parts = program.split('/')
   const first = parts.indexOf('node_modules')
   if (first < 0) return program
@@ -20,14 +20,14 @@ export function packageOf(program: string): string {
  * An interpreter, and what it needs besides: Python finds its library beside where it is. What else is there is not for it:
  * that may be the whole home of a user who has put it into `~/bin`.
  */
-export function librariesOf(interpreter: string): string[] {
+export function interpreterFiles(interpreter: string): string[] {
   if (!/\/python[0-9.]*$/.test(interpreter)) return [interpreter]
   const libraries = ['lib', 'lib64'].map((name) => join(dirname(dirname(interpreter)), name))
   return [interpreter, ...libraries.filter((path) => statSync(path, { throwIfNoEntry: false }) !== undefined)]
 }
 
 /** The directory of a virtual environment that an interpreter stands in, if it does. */
-export function environmentOf(interpreter: string): string | undefined {
+export function virtualEnvironmentOf(interpreter: string): string | undefined {
   const directory = dirname(dirname(interpreter))
   return statSync(join(directory, 'pyvenv.cfg'), { throwIfNoEntry: false }) === undefined ? undefined : directory
 }
@@ -35,7 +35,9 @@ export function environmentOf(interpreter: string): string | undefined {
 /** The oldest Node that a package says it works with, as `22.0.0`, if it says so plainly. */
 export function oldestNode(program: string): string | undefined {
   for (let directory = dirname(program); directory !== '/'; directory = dirname(directory)) {
-    const text = unless(['ENOENT', 'ENOTDIR', 'EACCES'], () => readFileSync(join(directory, 'package.json'), 'utf8'))
+    const text = ignoreErrors(['ENOENT', 'ENOTDIR', 'EACCES'], () =>
+      readFileSync(join(directory, 'package.json'), 'utf8'),
+    )
     if (text === undefined) continue
     const range = /"engines"\s*:\s*\{[^}]*"node"\s*:\s*"([^"]*)"/.exec(text)?.[1] ?? ''
     return /^>=\s*v?([0-9]+(?:\.[0-9]+){0,2})$/.exec(range.trim())?.[1]

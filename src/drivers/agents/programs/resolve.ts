@@ -1,9 +1,9 @@
 import type { FoundProgram } from '../../../ports/agents.ts'
 import { canonical } from '../../../sys/fs/canonical.ts'
-import { outside, run } from '../../../sys/processes/run.ts'
-import { isProgram, programsOf, type Surroundings } from './find.ts'
-import { environmentOf, isOlder, librariesOf, oldestNode, packageOf } from './package.ts'
-import { beginningOf } from './script.ts'
+import { isOutsideOf, run } from '../../../sys/processes/run.ts'
+import { findPrograms, isProgram, type ProgramSearch } from './find.ts'
+import { interpreterFiles, isOlder, oldestNode, packageRoot, virtualEnvironmentOf } from './package.ts'
+import { detectFormat } from './script.ts'
 
 /**
  * Where a program is that a user would start by a name or an absolute path, and all that has to be readable for it:
@@ -11,34 +11,36 @@ import { beginningOf } from './script.ts'
  */
 export async function resolveProgram(
   binary: string,
-  around: Surroundings,
+  around: ProgramSearch,
   besides: readonly string[] = [],
 ): Promise<FoundProgram | undefined> {
-  const [first] = binary.startsWith('/') ? [binary].filter((path) => isSafe(path, around)) : programsOf(binary, around)
+  const [first] = binary.startsWith('/')
+    ? [binary].filter((path) => isSafe(path, around))
+    : findPrograms(binary, around)
   if (first === undefined) return undefined
   const path = followed(first, around)
-  const beginning = beginningOf(path)
-  const reads = [packageOf(path), ...besides.map(canonical)]
+  const beginning = detectFormat(path)
+  const reads = [packageRoot(path), ...besides.map(canonical)]
   if (path.endsWith('/volta-shim')) return { path, reads: [], problem: shim }
   if (beginning.kind === 'native') return { path, reads: unseen(reads) }
   if (!beginning.byName) {
     const interpreter = canonical(beginning.interpreter)
-    const own = environmentOf(beginning.interpreter)
-    const libraries = isSystem(interpreter) ? [] : librariesOf(interpreter)
+    const own = virtualEnvironmentOf(beginning.interpreter)
+    const libraries = isSystem(interpreter) ? [] : interpreterFiles(interpreter)
     return { path, reads: unseen([...reads, ...(own === undefined ? [] : [own]), ...libraries]) }
   }
   return withRuntime(path, beginning.interpreter, reads, around)
 }
 
-const isSafe = (path: string, { avoid }: Surroundings): boolean => isProgram(path) && outside(avoid)(path)
+const isSafe = (path: string, { avoid }: ProgramSearch): boolean => isProgram(path) && isOutsideOf(avoid)(path)
 
 /** A wrapper leads on, at most so often; what it leads to may be missing, and is then told when it is started. */
-const mostSteps = 8
+const maxSteps = 8
 
-function followed(first: string, around: Surroundings): string {
+function followed(first: string, around: ProgramSearch): string {
   let path = canonical(first)
-  for (let step = 0; step < mostSteps; step++) {
-    const beginning = beginningOf(path)
+  for (let step = 0; step < maxSteps; step++) {
+    const beginning = detectFormat(path)
     const next = beginning.kind === 'script' ? beginning.next : undefined
     if (next === undefined || !isSafe(next, around)) break
     path = canonical(next)
@@ -57,15 +59,15 @@ async function withRuntime(
   path: string,
   name: string,
   reads: readonly string[],
-  around: Surroundings,
+  around: ProgramSearch,
 ): Promise<FoundProgram> {
   const oldest = name === 'node' ? oldestNode(path) : undefined
   let found: FoundProgram['runtime']
-  for (const candidate of programsOf(name, around)) {
+  for (const candidate of findPrograms(name, around)) {
     const runtime = { name, path: canonical(candidate), version: await versionOf(name, candidate) }
     found ??= runtime
     if (oldest !== undefined && runtime.version !== undefined && isOlder(runtime.version, oldest)) continue
-    return { path, runtime, reads: unseen([...reads, ...librariesOf(runtime.path)]) }
+    return { path, runtime, reads: unseen([...reads, ...interpreterFiles(runtime.path)]) }
   }
   const problem =
     found === undefined

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** How a program begins: what it is, and if it is a script, what runs it and what it hands over to. */
-export type Beginning =
+export type ProgramFormat =
   | { readonly kind: 'native' }
   | {
       readonly kind: 'script'
@@ -12,9 +12,9 @@ export type Beginning =
     }
 
 /** Enough of a wrapper; longer scripts are programs of their own. */
-const mostRead = 4096
+const maxRead = 4096
 
-export function beginningOf(path: string): Beginning {
+export function detectFormat(path: string): ProgramFormat {
   const text = headOf(path).toString('latin1')
   if (!text.startsWith('#!')) return { kind: 'native' }
   const words = (text.slice(2).split('\n', 1)[0] ?? '').trim().split(/\s+/)
@@ -30,7 +30,7 @@ export function beginningOf(path: string): Beginning {
  * with `$basedir` for the script's own directory.
  */
 function handedTo(path: string, text: string): string | undefined {
-  if (text.length === mostRead) return undefined
+  if (text.length === maxRead) return undefined
   const found = [...text.matchAll(/^\s*exec\s+(?:\S+\s+)?"?((?:\$basedir)?\/[^"\s]+)"?\s+"\$@"/gm)].at(-1)?.[1]
   return found?.startsWith('$basedir/') === true ? join(dirname(path), found.slice('$basedir/'.length)) : found
 }
@@ -38,8 +38,8 @@ function handedTo(path: string, text: string): string | undefined {
 function headOf(path: string): Buffer {
   const fd = openSync(path, 'r')
   try {
-    const buffer = Buffer.alloc(mostRead)
-    return buffer.subarray(0, readSync(fd, buffer, 0, mostRead, 0))
+    const buffer = Buffer.alloc(maxRead)
+    return buffer.subarray(0, readSync(fd, buffer, 0, maxRead, 0))
   } finally {
     closeSync(fd)
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { tarArchives } from '../tar.ts'
 import { hashSteps } from '../../../sys/trees/content-hash.ts'
-import { politely } from '../../../sys/trees/run-cancellable.ts'
+import { runCancellable } from '../../../sys/trees/run-cancellable.ts'
 import { hasDigest } from './digest.ts'
 
 let base: string
@@ -34,7 +34,7 @@ it('of a plain tar file with zeros too; what an older log calls it is still the 
   execFileSync('tar', ['-cf', file, '-C', tree, 'zeros'])
   expect(await tarArchives.digest(file)).toBe(sumOf(file))
   const fd = fs.openSync(file, 'r')
-  const older = (await politely(hashSteps(fd))).hash
+  const older = (await runCancellable(hashSteps(fd))).hash
   fs.closeSync(fd)
   expect(older).toMatch(/^s[0-9a-f]{64}$/)
   const into = join(base, 'into')

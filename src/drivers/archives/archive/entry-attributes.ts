@@ -1,9 +1,9 @@
 import type { Member } from '../../../domain/archive/member.ts'
-import type { Looks } from '../../../sys/trees/owner-and-mode.ts'
+import type { EntryAttributes } from '../../../sys/trees/owner-and-mode.ts'
 import { formatAttributes } from '../../../sys/trees/attributes.ts'
 
-interface Looked {
-  readonly looks: Looks
+interface SanitizedAttributes {
+  readonly looks: EntryAttributes
   /** What the archive says and nobody gets, in a word or two each. */
   readonly without: readonly string[]
 }
@@ -12,7 +12,11 @@ interface Looked {
  * How an entry is to look. From somebody we do not trust nothing is taken over that gives rights, or that belongs to
  * another machine: owners are the tree's, files run with the rights of who runs them, and attributes are those of users.
  */
-export function looksOf(member: Member, trusted: boolean, owner: Pick<Looks, 'uid' | 'gid'>): Looked {
+export function attributesFor(
+  member: Member,
+  trusted: boolean,
+  owner: Pick<EntryAttributes, 'uid' | 'gid'>,
+): SanitizedAttributes {
   const { kind, mode, mtimeNs, uid, gid, attributes } = member
   const pairs = [...attributes].map(([name, value]) => [name, Buffer.from(value, 'latin1')] as const)
   const about = { kind: kind === 'hardlink' ? 'file' : kind, mtimeNs } as const

@@ -2,8 +2,8 @@ import * as fs from 'node:fs'
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { constants, createGunzip, createZstdDecompress, type Gunzip, type ZstdDecompress } from 'node:zlib'
-import { mostFrames } from '../../../domain/archive/limits.ts'
-import { overLimit, refused } from '../../../domain/archive/refusals.ts'
+import { maxFrames } from '../../../domain/archive/limits.ts'
+import { archiveRefused, overLimit } from '../../../domain/archive/refusals.ts'
 
 export type Compression = 'zstd' | 'gzip' | 'none'
 
@@ -17,7 +17,7 @@ export interface Extent {
 
 const chunkSize = 256 * 1024
 /** As much as `zstd` itself takes unless it is told otherwise: 128 MiB of memory. */
-const mostWindow = 27
+const maxWindow = 27
 
 /**
  * What is in it, uncompressed, in chunks. Every byte up to its end is accounted for, or it is an error.
@@ -41,11 +41,11 @@ export async function* expand(
 /** Node's stream ends with the first frame; how far it has read says where the next one begins. */
 async function* frames(extent: Extent, onRead: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
   for (let count = 0; extent.read < extent.end; count++) {
-    if (count > mostFrames) throw overLimit('frames', mostFrames, 'is made of more pieces')
+    if (count > maxFrames) throw overLimit('frames', maxFrames, 'is made of more pieces')
     const skip = skippable(extent)
     if (skip > 0) extent.read += skip
     else {
-      const params = { [constants.ZSTD_d_windowLogMax]: mostWindow }
+      const params = { [constants.ZSTD_d_windowLogMax]: maxWindow }
       yield* through(createZstdDecompress({ chunkSize, params }), extent, count === 0 ? onRead : () => undefined)
     }
   }
@@ -63,9 +63,9 @@ function skippable({ fd, read, end }: Extent): number {
   const got = fs.readSync(fd, head, 0, Math.min(8, end - read), read)
   const magic = head.readUInt32LE(0)
   if (got >= 4 && magic === zstdMagic) return 0
-  if (got < 8 || !isSkippable(magic)) throw refused('trailing', 'there is something behind its compressed part')
+  if (got < 8 || !isSkippable(magic)) throw archiveRefused('trailing', 'there is something behind its compressed part')
   const length = 8 + head.readUInt32LE(4)
-  if (read + length > end) throw refused('truncated', 'it ends too early')
+  if (read + length > end) throw archiveRefused('truncated', 'it ends too early')
   return length
 }
 
@@ -96,10 +96,10 @@ const isOfData = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'code' in error && /^(Z_|ZSTD_)/.test(String(error.code))
 
 function broken(error: NodeJS.ErrnoException): Error {
-  if (error.code === 'Z_BUF_ERROR') return refused('truncated', 'it ends too early', undefined, error)
+  if (error.code === 'Z_BUF_ERROR') return archiveRefused('truncated', 'it ends too early', undefined, error)
   const isWindow = String(error.code).includes('windowTooLarge')
   const what = isWindow ? 'it needs more than 128 MiB of memory to be unpacked' : 'its compressed data is damaged'
-  return refused('compression', what, undefined, error)
+  return archiveRefused('compression', what, undefined, error)
 }
 
 function* reads({ fd, end }: Extent, start: number, onRead: (bytes: Buffer) => void): Generator<Buffer, void, void> {
@@ -107,7 +107,7 @@ function* reads({ fd, end }: Extent, start: number, onRead: (bytes: Buffer) => v
     // Not the one before: it may still be in use on another thread.
     const buffer = Buffer.allocUnsafeSlow(Math.min(chunkSize, end - at))
     const got = fs.readSync(fd, buffer, 0, buffer.length, at)
-    if (got === 0) throw refused('truncated', 'it became shorter while it was read')
+    if (got === 0) throw archiveRefused('truncated', 'it became shorter while it was read')
     const bytes = buffer.subarray(0, got)
     onRead(bytes)
     at += got

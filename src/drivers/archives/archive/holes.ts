@@ -5,7 +5,7 @@ import { native, SEEK } from '../../../sys/syscalls/native.ts'
 import { nextData } from '../../../sys/trees/same-bytes.ts'
 
 /** Without system calls holes cannot be told from zeros, and are read; more than this is not. */
-const mostHoles = 1024 ** 3
+const maxHoles = 1024 ** 3
 
 /** One block of a disk: a hole in it saves nothing. */
 const smallest = 4096
@@ -17,7 +17,7 @@ export function segmentsOf(fd: number, size: number): readonly Segment[] | undef
   if (blocks * 512 >= size) return undefined
   const calls = native()
   if (calls === undefined) {
-    if (size - blocks * 512 <= mostHoles) return undefined
+    if (size - blocks * 512 <= maxHoles) return undefined
     throw new AwError('file_too_large', 'A file has large holes, which cannot be packed here')
   }
   const segments: Segment[] = []

@@ -26,14 +26,17 @@ export async function verifyArchive(file: string | number, options: Options = {}
 }
 
 /** An entry as it stands in the archive. */
-export type Listed = Omit<Member, 'attributes' | 'major' | 'minor'> & { readonly attributes: readonly string[] }
+export type ListedMember = Omit<Member, 'attributes' | 'major' | 'minor'> & { readonly attributes: readonly string[] }
 
-type Told = { readonly header: ArchiveHeader | null } | { readonly entry: Listed }
+type InspectedItem = { readonly header: ArchiveHeader | null } | { readonly entry: ListedMember }
 
 /** The header first, or null; then one entry after the other. Nothing is proved before the end is reached without error. */
-export async function* inspectArchive(file: string | number, options: Options = {}): AsyncGenerator<Told, void, void> {
+export async function* inspectArchive(
+  file: string | number,
+  options: Options = {},
+): AsyncGenerator<InspectedItem, void, void> {
   using source = openSource(file)
-  const waiting: Told[] = []
+  const waiting: InspectedItem[] = []
   const sink: Sink = {
     header: (header) => void waiting.push({ header }),
     begin({ member }) {
@@ -46,7 +49,7 @@ export async function* inspectArchive(file: string | number, options: Options = 
   yield* waiting
 }
 
-const listed = ({ path, target, attributes, major: _major, minor: _minor, ...rest }: Member): Listed => ({
+const listed = ({ path, target, attributes, major: _major, minor: _minor, ...rest }: Member): ListedMember => ({
   ...rest,
   path: asText(path),
   target: asText(target),

@@ -2,17 +2,22 @@ import * as fs from 'node:fs'
 import type { OnData } from '../../../domain/archive/content.ts'
 import type { Member } from '../../../domain/archive/member.ts'
 import type { Found } from '../../../domain/archive/read-member.ts'
-import { asText, refused } from '../../../domain/archive/refusals.ts'
+import { archiveRefused, asText } from '../../../domain/archive/refusals.ts'
 import { nameOf, openDirectories, parentOf } from '../../../sys/trees/directory-cache.ts'
-import { dress, dressFile, type Looks, makeNode } from '../../../sys/trees/owner-and-mode.ts'
-import { hasCode, unless } from '../../../sys/syscalls/errno.ts'
+import {
+  applyOwnerAndMode,
+  applyToOpenFile,
+  type EntryAttributes,
+  makeNode,
+} from '../../../sys/trees/owner-and-mode.ts'
+import { hasCode, ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
-import { ownLike } from '../../../sys/copy/chown-like.ts'
+import { chownLike } from '../../../sys/copy/chown-like.ts'
 import { at } from '../../../sys/safe-fs/descriptors.ts'
-import type { Steps } from '../../../sys/safe-fs/coroutine.ts'
+import type { Coroutine } from '../../../sys/safe-fs/coroutine.ts'
 import { atBytes } from '../../../sys/trees/names.ts'
-import { kindOf, look } from '../../../sys/trees/stat.ts'
-import { looksOf } from './entry-attributes.ts'
+import { kindOf, statEntry } from '../../../sys/trees/stat.ts'
+import { attributesFor } from './entry-attributes.ts'
 
 /** Something that an archive has and the tree has not, or not all of it. */
 export interface Omission {
@@ -34,7 +39,7 @@ export interface TreeMaker extends Disposable {
   begin(found: Found): OnData | undefined
   end(): void
   /** Modes and times of directories: one may forbid what is still to be made in it, and what is made changes its time. */
-  finish(): Steps<void>
+  finish(): Coroutine<void>
   readonly files: number
   readonly skipped: readonly Omission[]
   readonly reduced: readonly Omission[]
@@ -43,7 +48,7 @@ export interface TreeMaker extends Disposable {
 interface OpenFile {
   readonly fd: number
   readonly spot: string | Buffer
-  readonly looks: Looks
+  readonly looks: EntryAttributes
 }
 
 /**
@@ -55,7 +60,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
   const directories = openDirectories(top)
   const owner = fs.fstatSync(top)
   /** Made by us, with what they are to be in the end; in the order in which they were made. */
-  const dressing = new Map<string, Looks | undefined>([['.', undefined]])
+  const dressing = new Map<string, EntryAttributes | undefined>([['.', undefined]])
   const skipped: Omission[] = []
   const reduced: Omission[] = []
   const left = new Map<string, string>()
@@ -87,7 +92,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
       if (hasCode(error, 'EEXIST')) throw inTheWay(path)
       throw error
     }
-    ownLike(at(top, '.'), place)
+    chownLike(at(top, '.'), place)
     // One that the archive does not tell of is as a new one would be.
     dressing.set(path, undefined)
   }
@@ -96,12 +101,12 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
   const inTheWay = (path: string): Error => {
     const kind = kindAt(path)
     return kind === 'symlink'
-      ? refused('through_link', 'a path in it goes through a link', path)
-      : refused('duplicate', `a path in it is a directory, and a ${kind ?? 'nothing'} before`, path)
+      ? archiveRefused('through_link', 'a path in it goes through a link', path)
+      : archiveRefused('duplicate', `a path in it is a directory, and a ${kind ?? 'nothing'} before`, path)
   }
 
   const kindAt = (path: string): string | undefined => {
-    const seen = look(directories.holding(path), nameOf(path))
+    const seen = statEntry(directories.holding(path), nameOf(path))
     return seen && kindOf(seen.print)
   }
 
@@ -115,7 +120,8 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
     }
     const there = kindAt(path)
     const isSame = there === kind || (kind === 'hardlink' && there !== 'directory' && there !== 'symlink')
-    if (!isSame) throw refused('duplicate', `a path in it is a ${kind}, and a ${there ?? 'nothing'} before`, path)
+    if (!isSame)
+      throw archiveRefused('duplicate', `a path in it is a ${kind}, and a ${there ?? 'nothing'} before`, path)
     hostFs.unlinkSync(spot)
     return make(spot)
   }
@@ -127,10 +133,10 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
       skip(path, reason)
       return
     }
-    if (target === path) throw refused('link', 'a hard link in it leads to itself', path)
-    const kind = unless(['ENOENT', 'ENOTDIR', 'ELOOP'], () => kindAt(target))
+    if (target === path) throw archiveRefused('link', 'a hard link in it leads to itself', path)
+    const kind = ignoreErrors(['ENOENT', 'ENOTDIR', 'ELOOP'], () => kindAt(target))
     if (kind === undefined || kind === 'directory')
-      throw refused(
+      throw archiveRefused(
         'link',
         `a hard link in it leads to ${kind === undefined ? 'what is not in it' : 'a directory'}`,
         path,
@@ -139,7 +145,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
     files += 1
   }
 
-  const makeOther = (member: Member, looks: Looks): void => {
+  const makeOther = (member: Member, looks: EntryAttributes): void => {
     const { path, kind, target, major, minor } = member
     const isDevice = kind === 'char' || kind === 'block'
     const isWhiteout = kind === 'char' && major === 0 && minor === 0
@@ -150,7 +156,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
     const made = making(member, (spot) => {
       if (kind === 'symlink') makeSymlink(target, spot, path)
       else if (!makeNode(spot, { kind: looks.kind, content: `${major}:${minor}` })) return false
-      dress(spot, looks, 'layer')
+      applyOwnerAndMode(spot, looks, 'layer')
       return true
     })
     if (made) files += 1
@@ -170,7 +176,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
         skip(path, reason)
         return undefined
       }
-      const { looks, without } = looksOf(member, options.trusted, owner)
+      const { looks, without } = attributesFor(member, options.trusted, owner)
       for (const what of [...lost, ...without]) reduced.push({ path: asText(path), reason: what })
       if (kind === 'directory') {
         if (!dressing.has(path)) makeDirectory(path)
@@ -189,7 +195,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
     end() {
       if (open === undefined) return
       const { fd, spot, looks } = open
-      dressFile(fd, spot, looks)
+      applyToOpenFile(fd, spot, looks)
       open = undefined
       fs.closeSync(fd)
       files += 1
@@ -197,7 +203,7 @@ export function newTreeMaker(top: number, options: MakeOptions): TreeMaker {
     *finish() {
       for (const [path, looks] of [...dressing].reverse()) {
         if (looks === undefined) continue
-        dress(path === '.' ? atBytes(top, '.') : atBytes(directories.holding(path), nameOf(path)), looks)
+        applyOwnerAndMode(path === '.' ? atBytes(top, '.') : atBytes(directories.holding(path), nameOf(path)), looks)
         yield
       }
     },
@@ -214,7 +220,7 @@ function makeSymlink(target: string, spot: string | Buffer, path: string): void 
   } catch (error) {
     // XFS has no room for more than 1024 bytes.
     if (!hasCode(error, 'ENAMETOOLONG')) throw error
-    throw refused('link', 'a link in it is too long for this file system', path, error)
+    throw archiveRefused('link', 'a link in it is too long for this file system', path, error)
   }
 }
 
@@ -223,6 +229,6 @@ function extend(fd: number, { size, path }: Member): void {
     hostFs.ftruncateSync(fd, size)
   } catch (error) {
     if (!hasCode(error, 'EFBIG', 'EINVAL')) throw error
-    throw refused('number', 'a file in it is too large for this file system', path, error)
+    throw archiveRefused('number', 'a file in it is too large for this file system', path, error)
   }
 }

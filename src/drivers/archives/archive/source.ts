@@ -3,8 +3,8 @@ import * as fs from 'node:fs'
 import { newInput } from '../../../domain/archive/input.ts'
 import type { ArchiveLimits } from '../../../domain/archive/limits.ts'
 import { type Outcome, readArchive, type Sink, type Tally } from '../../../domain/archive/read-archive.ts'
-import { overLimit, refused } from '../../../domain/archive/refusals.ts'
-import { blockSize, hasRightSum } from '../../../domain/archive/tar-header.ts'
+import { archiveRefused, overLimit } from '../../../domain/archive/refusals.ts'
+import { blockSize, hasValidChecksum } from '../../../domain/archive/tar-header.ts'
 import { AwError } from '../../../domain/errors.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { readFlags } from '../../../sys/safe-fs/descriptors.ts'
@@ -28,10 +28,10 @@ export function openSource(file: string | number): Source {
   }
   try {
     const stat = fs.fstatSync(fd)
-    if (!stat.isFile()) throw refused('not_an_archive', 'it is not a file')
+    if (!stat.isFile()) throw archiveRefused('not_an_archive', 'it is not a file')
     const head = readAt(fd, 0, blockSize)
     const compression = compressionOf(head)
-    if (compression === undefined) throw refused('not_an_archive', `it is ${whatIs(head)}`)
+    if (compression === undefined) throw archiveRefused('not_an_archive', `it is ${whatIs(head)}`)
     const tail = readAt(fd, Math.max(0, stat.size - sealBytes), sealBytes)
     const seal = compression === 'zstd' ? parseSeal(tail) : undefined
     return { fd, size: stat.size, compression, seal, [Symbol.dispose]: close }
@@ -66,7 +66,7 @@ function compressionOf(head: Buffer): Compression | undefined {
   const magic = head.readUInt32LE(0)
   if (magic === zstdMagic || isSkippable(magic)) return 'zstd'
   if (head.readUInt16BE(0) === 0x1f8b) return 'gzip'
-  const isTar = head.length === blockSize && (hasRightSum(head) || head.every((byte) => byte === 0))
+  const isTar = head.length === blockSize && (hasValidChecksum(head) || head.every((byte) => byte === 0))
   return isTar ? 'none' : undefined
 }
 
@@ -129,7 +129,7 @@ export async function* readChunks(
   }
   input.end()
   const last = steps.next()
-  if (last.done !== true) throw refused('truncated', 'it ends too early')
+  if (last.done !== true) throw archiveRefused('truncated', 'it ends too early')
   checkSeal(source, last.value, extent, sum.digest())
   return { ...last.value, ...tally }
 }
@@ -138,7 +138,7 @@ export async function* readChunks(
 function checkSeal({ seal, compression }: Source, { header }: Outcome, { read, end }: Extent, sum: Buffer): void {
   if (header === null || compression !== 'zstd') return
   if (seal === undefined)
-    throw refused('truncated', 'its seal is missing: it was cut short, or packed by another program')
+    throw archiveRefused('truncated', 'its seal is missing: it was cut short, or packed by another program')
   if (read !== end || !seal.equals(sum))
-    throw refused('manifest', 'it is not the file that was written: its seal is wrong')
+    throw archiveRefused('manifest', 'it is not the file that was written: its seal is wrong')
 }

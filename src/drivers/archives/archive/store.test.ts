@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { hasName, prepareShelf, removeShelved, shelve, unshelve } from './store.ts'
+import { archiveExists, discardArchive, prepareArchiveDirectory, removeStoredArchive, storeArchive } from './store.ts'
 import { verifyArchive } from './inspect.ts'
 
 let base: string
@@ -23,15 +23,15 @@ const options = { stage: 'op_1', about: { name: 'a/main' } }
 const namesIn = (directory: string): string[] => fs.readdirSync(directory).toSorted()
 
 it('makes a file for its owner alone that verifies, and nothing beside it', async () => {
-  const made = await shelve(tree, path, options)
+  const made = await storeArchive(tree, path, options)
   expect(namesIn(join(base, 'shelf/made'))).toEqual(['a.aw.tar.zst'])
   const { size, mode } = fs.statSync(path)
   expect([size, mode & 0o777]).toEqual([made.bytes, 0o600])
   expect(await verifyArchive(path)).toMatchObject({ verified: true, header: { name: 'a/main' } })
-  expect(await removeShelved(path, made)).toBe('removed')
-  expect(await removeShelved(path, made)).toBe('absent')
+  expect(await removeStoredArchive(path, made)).toBe('removed')
+  expect(await removeStoredArchive(path, made)).toBe('absent')
   fs.rmdirSync(join(base, 'shelf/made'))
-  expect(await removeShelved(path, made)).toBe('unreachable')
+  expect(await removeStoredArchive(path, made)).toBe('unreachable')
 })
 
 it.each([
@@ -39,27 +39,27 @@ it.each([
   ['all the same', () => fs.writeFileSync(join(tree, 'log'), Buffer.alloc(70 * 1024 ** 2, 'INFO request served\n'))],
 ] as const)('packs a tree that is %s, though nobody else may give us such an archive', async (_, fill) => {
   fill()
-  await shelve(tree, path, options)
+  await storeArchive(tree, path, options)
   await expect(verifyArchive(path)).rejects.toMatchObject({ code: 'limit_reached' })
 })
 
 it('replaces nothing, and leaves nothing when it fails', async () => {
   fs.mkdirSync(join(base, 'shelf/made'), { recursive: true })
   fs.writeFileSync(path, 'of somebody else')
-  await expect(shelve(tree, path, options)).rejects.toMatchObject({ code: 'file_exists' })
-  await expect(shelve(join(base, 'missing'), `${path}.2`, options)).rejects.toThrow(/ENOENT/)
+  await expect(storeArchive(tree, path, options)).rejects.toMatchObject({ code: 'file_exists' })
+  await expect(storeArchive(join(base, 'missing'), `${path}.2`, options)).rejects.toThrow(/ENOENT/)
   const stop = AbortSignal.abort()
-  await expect(shelve(tree, `${path}.3`, { ...options, signal: stop })).rejects.toMatchObject({ code: 'aborted' })
+  await expect(storeArchive(tree, `${path}.3`, { ...options, signal: stop })).rejects.toMatchObject({ code: 'aborted' })
   expect(namesIn(join(base, 'shelf/made'))).toEqual(['a.aw.tar.zst'])
   expect(fs.readFileSync(path, 'utf8')).toBe('of somebody else')
 })
 
 it('makes its directory, and none above it', () => {
   const directory = join(base, 'shelf/next')
-  prepareShelf(directory, { used: false })
+  prepareArchiveDirectory(directory, { used: false })
   expect(fs.statSync(directory).mode & 0o777).toBe(0o700)
-  prepareShelf(directory, { used: true })
-  expect(() => prepareShelf(join(base, 'away/archives'), { used: false })).toThrow(
+  prepareArchiveDirectory(directory, { used: true })
+  expect(() => prepareArchiveDirectory(join(base, 'away/archives'), { used: false })).toThrow(
     expect.objectContaining({
       code: 'file_not_found',
       message: `The archive directory ${base}/away/archives cannot be made: there is no ${base}/away`,
@@ -71,7 +71,7 @@ it('makes its directory, and none above it', () => {
 
 it('does not make a directory anew that held archives', () => {
   const directory = join(base, 'shelf/gone')
-  expect(() => prepareShelf(directory, { used: true })).toThrow(
+  expect(() => prepareArchiveDirectory(directory, { used: true })).toThrow(
     expect.objectContaining({
       code: 'file_not_found',
       message: `The archive directory ${directory} is missing, though archives were written to it`,
@@ -82,7 +82,7 @@ it('does not make a directory anew that held archives', () => {
 })
 
 it('says which directory cannot be made', () => {
-  expect(() => prepareShelf('/proc/nope', { used: false })).toThrow(
+  expect(() => prepareArchiveDirectory('/proc/nope', { used: false })).toThrow(
     expect.objectContaining({
       message: expect.stringContaining('The directory for archives cannot be made') as string,
       hint: expect.stringContaining('archive.directory') as string,
@@ -96,12 +96,12 @@ it.each([
 ])('says that it cannot write to a directory that is %s, and what is undone is nothing', async (_, make) => {
   fs.rmdirSync(join(base, 'shelf/made'))
   make(join(base, 'shelf/made'))
-  expect(hasName(path)).toBe(false)
-  await expect(shelve(tree, path, options)).rejects.toMatchObject({
+  expect(archiveExists(path)).toBe(false)
+  await expect(storeArchive(tree, path, options)).rejects.toMatchObject({
     message: expect.stringContaining('The directory for archives cannot be written to') as string,
     hint: expect.stringContaining('archive.directory') as string,
   })
-  unshelve(path, options.stage)
+  discardArchive(path, options.stage)
   expect(namesIn(join(base, 'shelf'))).toEqual(['made'])
 })
 
@@ -110,47 +110,47 @@ it('does not take for removed what is where it cannot look now', async () => {
   fs.mkdirSync(disk, { mode: 0o700 })
   fs.rmdirSync(shelf)
   fs.symlinkSync(disk, shelf)
-  const made = await shelve(tree, path, options)
+  const made = await storeArchive(tree, path, options)
   fs.renameSync(disk, `${disk}-away`)
-  expect(() => prepareShelf(shelf, { used: true })).toThrow('though archives were written to it')
-  expect(await removeShelved(path, made)).toBe('unreachable')
+  expect(() => prepareArchiveDirectory(shelf, { used: true })).toThrow('though archives were written to it')
+  expect(await removeStoredArchive(path, made)).toBe('unreachable')
   fs.writeFileSync(disk, '')
-  expect(await removeShelved(path, made)).toBe('unreachable')
+  expect(await removeStoredArchive(path, made)).toBe('unreachable')
   fs.rmSync(disk)
   fs.renameSync(`${disk}-away`, disk)
-  expect(await removeShelved(path, made)).toBe('removed')
+  expect(await removeStoredArchive(path, made)).toBe('removed')
 })
 
 it('writes to no directory that others can change', async () => {
   fs.mkdirSync(join(base, 'shelf/made'), { recursive: true })
   fs.chmodSync(join(base, 'shelf/made'), 0o777)
-  await expect(shelve(tree, path, options)).rejects.toMatchObject({ code: 'home_owner_mismatch' })
+  await expect(storeArchive(tree, path, options)).rejects.toMatchObject({ code: 'home_owner_mismatch' })
   expect(namesIn(join(base, 'shelf/made'))).toEqual([])
 })
 
 it('removes only what is still what was made', async () => {
-  const made = await shelve(tree, path, options)
+  const made = await storeArchive(tree, path, options)
   const bytes = fs.readFileSync(path)
   bytes[20] = (bytes[20] ?? 0) ^ 1
   fs.writeFileSync(path, bytes)
-  expect(await removeShelved(path, made)).toBe('changed')
+  expect(await removeStoredArchive(path, made)).toBe('changed')
   fs.rmSync(path)
   fs.symlinkSync('/etc/passwd', path)
-  expect(await removeShelved(path, made)).toBe('changed')
+  expect(await removeStoredArchive(path, made)).toBe('changed')
   fs.rmSync(path)
   fs.mkdirSync(path)
-  expect(await removeShelved(path, made)).toBe('changed')
-  expect(hasName(path)).toBe(true)
+  expect(await removeStoredArchive(path, made)).toBe('changed')
+  expect(archiveExists(path)).toBe(true)
 })
 
 it('undoes what a dead process had come to, wherever that was', async () => {
-  unshelve(path, 'op_1')
-  await shelve(tree, path, options)
+  discardArchive(path, 'op_1')
+  await storeArchive(tree, path, options)
   const stage = join(base, 'shelf/made/.aw-op_1')
   fs.mkdirSync(stage)
   fs.writeFileSync(join(stage, '.aw-1234.tmp'), 'half')
   fs.writeFileSync(join(base, 'shelf/made/other'), 'of somebody else')
-  unshelve(path, 'op_1')
-  unshelve(path, 'op_1')
+  discardArchive(path, 'op_1')
+  discardArchive(path, 'op_1')
   expect(namesIn(join(base, 'shelf/made'))).toEqual(['other'])
 })

@@ -1,11 +1,11 @@
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { noLimits } from '../../../domain/archive/limits.ts'
-import { shelfGone } from '../../../domain/archive/refusals.ts'
+import { archiveDirectoryMissing } from '../../../domain/archive/refusals.ts'
 import { AwError, toAwError } from '../../../domain/errors.ts'
-import type { Shelved, ShelfOptions } from '../../../ports/archive-store.ts'
-import { assertOurs, ensureDirectory, syncDirectory } from '../../../sys/fs/directories.ts'
-import { hasCode, unless } from '../../../sys/syscalls/errno.ts'
+import type { StoredArchive, StoreArchiveOptions } from '../../../ports/archive-store.ts'
+import { assertOwned, ensureDirectory, syncDirectory } from '../../../sys/fs/directories.ts'
+import { hasCode, ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { hasDigest } from './digest.ts'
 import { verifyArchive } from './inspect.ts'
@@ -15,15 +15,15 @@ const stageOf = (path: string, stage: string): string => join(dirname(path), `.a
 
 /** What has the name itself; nothing is below what is no directory. */
 const statOf = (path: string): fs.Stats | undefined =>
-  unless(['ENOTDIR'], () => fs.lstatSync(path, { throwIfNoEntry: false }))
+  ignoreErrors(['ENOTDIR'], () => fs.lstatSync(path, { throwIfNoEntry: false }))
 
-export const hasName = (path: string): boolean => statOf(path) !== undefined
+export const archiveExists = (path: string): boolean => statOf(path) !== undefined
 
 /** Only the directory itself is made: what is missing above it may be on a disk that is not mounted. */
-export function prepareShelf(directory: string, { used }: { readonly used: boolean }): void {
+export function prepareArchiveDirectory(directory: string, { used }: { readonly used: boolean }): void {
   if (isDirectory(directory)) return
   // A link that leads nowhere does so while its disk is away.
-  if (used && statOf(directory)?.isFile() !== true) throw shelfGone(directory)
+  if (used && statOf(directory)?.isFile() !== true) throw archiveDirectoryMissing(directory)
   const parent = dirname(directory)
   if (!isDirectory(parent))
     throw new AwError('file_not_found', `The archive directory ${directory} cannot be made: there is no ${parent}`, {
@@ -34,11 +34,11 @@ export function prepareShelf(directory: string, { used }: { readonly used: boole
 }
 
 /** In a directory of its own until it is whole: what a killed process leaves there has a name that the log knows. */
-export async function shelve(tree: string, path: string, options: ShelfOptions): Promise<Shelved> {
+export async function storeArchive(tree: string, path: string, options: StoreArchiveOptions): Promise<StoredArchive> {
   const { stage: name, about, ...waiting } = options
   const directory = dirname(path)
-  assertOurs(directory, 'directory for archives')
-  if (hasName(path)) throw taken(path)
+  assertOwned(directory, 'directory for archives')
+  if (archiveExists(path)) throw taken(path)
   const stage = stageOf(path, name)
   usable(directory, 'written to', () => hostFs.mkdirSync(stage, 0o700))
   try {
@@ -82,34 +82,34 @@ function place(file: string, path: string): void {
 
 /** It holds files of ours and nothing else. */
 function clear(stage: string): void {
-  const names = unless(['ENOENT', 'ENOTDIR'], () => fs.readdirSync(stage, { encoding: 'buffer' })) ?? []
+  const names = ignoreErrors(['ENOENT', 'ENOTDIR'], () => fs.readdirSync(stage, { encoding: 'buffer' })) ?? []
   const top = Buffer.from(`${stage}/`)
-  for (const name of names) unless(['ENOENT'], () => hostFs.unlinkSync(Buffer.concat([top, name])))
-  unless(['ENOENT', 'ENOTDIR'], () => hostFs.rmdirSync(stage))
+  for (const name of names) ignoreErrors(['ENOENT'], () => hostFs.unlinkSync(Buffer.concat([top, name])))
+  ignoreErrors(['ENOENT', 'ENOTDIR'], () => hostFs.rmdirSync(stage))
 }
 
-export function unshelve(path: string, stage: string): void {
+export function discardArchive(path: string, stage: string): void {
   clear(stageOf(path, stage))
   if (statOf(path)?.isFile() !== true) return
-  unless(['ENOENT'], () => hostFs.unlinkSync(path))
+  ignoreErrors(['ENOENT'], () => hostFs.unlinkSync(path))
   syncDirectory(dirname(path))
 }
 
-export async function removeShelved(
+export async function removeStoredArchive(
   path: string,
-  made: Shelved,
+  made: StoredArchive,
 ): Promise<'removed' | 'absent' | 'changed' | 'unreachable'> {
   const stat = statOf(path)
   if (stat === undefined) return isDirectory(dirname(path)) ? 'absent' : 'unreachable'
   if (!stat.isFile() || stat.size !== made.bytes || !(await hasDigest(path, made.digest))) return 'changed'
-  unless(['ENOENT'], () => hostFs.unlinkSync(path))
+  ignoreErrors(['ENOENT'], () => hostFs.unlinkSync(path))
   syncDirectory(dirname(path))
   return 'removed'
 }
 
 /** Through a link: where that leads may be on a disk that is not there now. */
 const isDirectory = (path: string): boolean =>
-  unless(['ENOTDIR', 'ELOOP'], () => fs.statSync(path, { throwIfNoEntry: false }))?.isDirectory() === true
+  ignoreErrors(['ENOTDIR', 'ELOOP'], () => fs.statSync(path, { throwIfNoEntry: false }))?.isDirectory() === true
 
 const taken = (path: string): AwError =>
   new AwError('file_exists', `There is a file already: ${path}`, { hint: 'Move it away', data: { path } })

@@ -3,7 +3,7 @@ import type { ArchiveHeader } from '../../../domain/archive/header.ts'
 import { type ArchiveLimits, defaultLimits, noLimits } from '../../../domain/archive/limits.ts'
 import { AwError } from '../../../domain/errors.ts'
 import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
-import { politely } from '../../../sys/trees/run-cancellable.ts'
+import { runCancellable } from '../../../sys/trees/run-cancellable.ts'
 import { type MakeOptions, newTreeMaker, type Omission } from './make-tree.ts'
 import { openSource, type ReadOptions, readSource } from './source.ts'
 
@@ -46,7 +46,7 @@ export async function unpackArchive(
     using maker = newTreeMaker(top, options)
     const limits = { ...(options.trusted ? noLimits : defaultLimits), ...options.limits }
     const { header, digest, bytes } = await readSource(source, maker, { ...options, limits })
-    await politely(maker.finish(), options.signal)
+    await runCancellable(maker.finish(), options.signal)
     const { files, skipped, reduced } = maker
     return { verified: header !== null, header, files, bytes, digest, skipped, reduced }
   } finally {

@@ -1,19 +1,19 @@
 import { createHash, hash } from 'node:crypto'
 import * as fs from 'node:fs'
-import { formatHeader, reservedBeside } from '../../../domain/archive/header.ts'
-import { mostExtendedBytes } from '../../../domain/archive/limits.ts'
+import { formatHeader, freeReservedName } from '../../../domain/archive/header.ts'
+import { maxExtendedBytes } from '../../../domain/archive/limits.ts'
 import { newManifest } from '../../../domain/archive/manifest.ts'
 import { encodeMember, endOfArchive, type Member } from '../../../domain/archive/member.ts'
 import { asText, overLimit } from '../../../domain/archive/refusals.ts'
 import { encodeSparseMap, type Segment } from '../../../domain/archive/sparse-map.ts'
 import { AwError } from '../../../domain/errors.ts'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { readFlags } from '../../../sys/safe-fs/descriptors.ts'
 import { readAttributes } from '../../../sys/trees/attributes.ts'
 import { linkTarget } from '../../../sys/trees/link-target.ts'
 import { atBytes } from '../../../sys/trees/names.ts'
-import { type Facts, factsOf, look, type Print } from '../../../sys/trees/stat.ts'
-import { openSeen } from '../../../sys/trees/unlock.ts'
+import { decodeStat, statEntry, type StatFields, type StatFingerprint } from '../../../sys/trees/stat.ts'
+import { openIfUnchanged } from '../../../sys/trees/unlock.ts'
 import { type Visit, walkTree } from '../../../sys/trees/walk.ts'
 import { type Chunks, chunkSize, newChunks } from './chunks.ts'
 import { segmentsOf } from './holes.ts'
@@ -43,7 +43,7 @@ export function* tarOf(
   const out = newChunks()
   const header = formatHeader(about)
   const manifest = newManifest(header)
-  const reserved = reservedBeside(new Set(fs.readdirSync(`/proc/self/fd/${top}`, { encoding: 'latin1' })))
+  const reserved = freeReservedName(new Set(fs.readdirSync(`/proc/self/fd/${top}`, { encoding: 'latin1' })))
   const skipped: { path: string; reason: 'socket' }[] = []
   const firstNames: FirstNames = new Map()
   let entries = 0
@@ -59,7 +59,7 @@ export function* tarOf(
 
   ours('header.json', header)
   for (const visit of visits(top, exclude)) {
-    const facts = factsOf(visit.print)
+    const facts = decodeStat(visit.print)
     entries += 1
     if (facts.kind === 'socket') skipped.push({ path: asText(visit.path), reason: 'socket' })
     else {
@@ -82,12 +82,12 @@ const noContent = { target: '', attributes: new Map<string, string>(), sparse: f
 
 /** The top first. */
 function* visits(top: number, exclude: readonly string[]): Generator<Visit, void, void> {
-  const seen = look(top, '')
+  const seen = statEntry(top, '')
   if (seen !== undefined) yield { path: '.', name: '', directory: top, print: seen.print }
   yield* walkTree(top, { exclude })
 }
 
-function memberOf({ path, name, directory }: Visit, facts: Facts, firstNames: FirstNames): Member {
+function memberOf({ path, name, directory }: Visit, facts: StatFields, firstNames: FirstNames): Member {
   const { kind, mode, uid, gid, mtimeNs, size, major, minor, links, identity } = facts
   const about = { path, mode, uid, gid, mtimeNs, major: 0, minor: 0, size: 0, ...noContent }
   const first = links > 1 && kind !== 'directory' ? firstNames.get(identity) : undefined
@@ -106,7 +106,7 @@ function attributesOf(path: string, directory: number, name: string): Member['at
   const found = readAttributes(place, 'layer').filter(([key]) => !key.startsWith(aclOfXfs))
   if (found.length === 0) return noContent.attributes
   const bytes = found.reduce((all, [key, value]) => all + key.length + value.length, 0)
-  const most = mostExtendedBytes / 2
+  const most = maxExtendedBytes / 2
   if (bytes > most) throw overLimit('attributes', most, `cannot take ${bytes} bytes of attributes of ${asText(path)}`)
   return new Map(found.map(([key, value]) => [key, value.toString('latin1')]))
 }
@@ -139,7 +139,7 @@ function* contentOf(out: Chunks, visit: Visit, member: Member): Generator<Buffer
   const { fd, print } = openFile(visit)
   try {
     const content = yield* fileOf(out, fd, member)
-    if (look(fd, '')?.print !== print || factsOf(print).size !== member.size) throw changed(visit.path)
+    if (statEntry(fd, '')?.print !== print || decodeStat(print).size !== member.size) throw changed(visit.path)
     return content
   } finally {
     fs.closeSync(fd)
@@ -149,13 +149,15 @@ function* contentOf(out: Chunks, visit: Visit, member: Member): Generator<Buffer
 const emptyHash = hash('sha256', '')
 
 /** It has just been seen to be a file, in a tree that nobody else writes to. */
-function openFile({ directory, name, print, path }: Visit): { fd: number; print: Print } {
-  const quick = unless(['EACCES'], () => fs.openSync(atBytes(directory, name), readFlags | fs.constants.O_NOFOLLOW))
+function openFile({ directory, name, print, path }: Visit): { fd: number; print: StatFingerprint } {
+  const quick = ignoreErrors(['EACCES'], () =>
+    fs.openSync(atBytes(directory, name), readFlags | fs.constants.O_NOFOLLOW),
+  )
   if (quick !== undefined) return { fd: quick, print }
-  const fd = openSeen(directory, name, print)
+  const fd = openIfUnchanged(directory, name, print)
   if (fd === undefined) throw changed(path)
   // One that had to be unlocked has a new ctime.
-  return { fd, print: look(fd, '')?.print ?? '' }
+  return { fd, print: statEntry(fd, '')?.print ?? '' }
 }
 
 const changed = (path: string): AwError =>

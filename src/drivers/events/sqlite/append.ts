@@ -1,20 +1,20 @@
 import {
+  assertBelowWorkspaceLimit,
   assertNameFree,
-  assertPlaceFree,
   assertVersion,
-  claims,
+  findRepeated,
+  newClaims,
   planAppend,
-  repeated,
 } from '../../../domain/log/append-rules.ts'
 import { emptyHead, type Head, type LogRecord } from '../../../domain/log/chain.ts'
 import type { AnyEvent, NewEvent, StreamId } from '../../../domain/log/event.ts'
-import { asksForRoom, assertReservable, newlyUnder } from '../../../domain/space/limits.ts'
+import { assertReservable, needsReservation, newlyApplicableLimits } from '../../../domain/space/limits.ts'
 import { decode } from '../../../domain/log/upcast.ts'
 import { evolve } from '../../../domain/workspace/evolve.ts'
 import { isLive, type Workspace } from '../../../domain/workspace/state.ts'
 import type { AppendLimits, AppendResult } from '../../../ports/event-store.ts'
 import type { Database } from './database.ts'
-import { isMuchLater, noteTime } from './latest-time.ts'
+import { isWorthRecording, recordLatestTime } from './latest-time.ts'
 import { countLive, holderOf, parseFold, reservedUnder, saveWorkspace } from './read-model.ts'
 import { eventById, insertRecord, records } from './records.ts'
 import { assertFormat } from './schema.ts'
@@ -30,7 +30,7 @@ export function append(
 ): AppendResult {
   const now = standing(database, stream)
   assertFormat(now.format, format)
-  const earlier = repeated(
+  const earlier = findRepeated(
     stream,
     events,
     events.map(({ id }) => eventById(database, id)),
@@ -43,7 +43,7 @@ export function append(
   assertClaims(database, now.workspace, plan.workspace, limits)
   store(database, plan.records)
   const { at = '' } = plan.records.at(-1) ?? {}
-  if (at !== '' && isMuchLater(at, now.noted)) noteTime(database, at)
+  if (at !== '' && isWorthRecording(at, now.noted)) recordLatestTime(database, at)
   if (plan.workspace && events.length > 0) saveWorkspace(database, plan.workspace)
   if (plan.workspace && !isLive(plan.workspace.state)) database.run('DELETE FROM leases WHERE resource = ?', stream)
   return { events: plan.events, workspace: plan.workspace, unsealed: now.last + events.length - now.sealed }
@@ -85,11 +85,11 @@ function assertClaims(
   after: Workspace | undefined,
   { maxWorkspaces, space = {} }: AppendLimits,
 ): void {
-  const { name, place } = claims(before, after)
+  const { name, place } = newClaims(before, after)
   if (name && after) assertNameFree(after, holderOf(database, after.task, after.agent))
-  if (place && maxWorkspaces !== undefined) assertPlaceFree(maxWorkspaces, countLive(database))
-  for (const limit of newlyUnder(space, before, after))
-    if (after) assertReservable(limit, after, reservedUnder(database, limit, after.id), asksForRoom(before, after))
+  if (place && maxWorkspaces !== undefined) assertBelowWorkspaceLimit(maxWorkspaces, countLive(database))
+  for (const limit of newlyApplicableLimits(space, before, after))
+    if (after) assertReservable(limit, after, reservedUnder(database, limit, after.id), needsReservation(before, after))
 }
 
 const saveHead = `

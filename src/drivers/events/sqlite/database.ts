@@ -2,8 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { AwError } from '../../../domain/errors.ts'
 import { connect, connectToRead } from './connection.ts'
 import { counted } from '../../../sys/fs/crash-points.ts'
-import { crampedError, whyCramped } from '../../../sys/locks/disk-full.ts'
-import { withPatience } from './retry-busy.ts'
+import { diskFullError, writeObstacle } from '../../../sys/locks/disk-full.ts'
+import { retryWhileBusy } from './retry-busy.ts'
 import type { Reserve } from '../../../sys/fs/reserve.ts'
 import { isBusy, sqliteError } from '../../../sys/locks/sqlite-errors.ts'
 import { openWal, type Wal } from './wal.ts'
@@ -70,7 +70,7 @@ export interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions & Waiting): Promise<Database> {
   const { file, readOnly = false, patienceMs = 30_000, signal, reserve, shortLived = false } = options
   const patiently = <T>(work: () => T, waiting: Waiting = {}): Promise<T> =>
-    withPatience(work, { file, patienceMs, signal: waiting.signal })
+    retryWhileBusy(work, { file, patienceMs, signal: waiting.signal })
   const statements = new Map<string, StatementSync>()
   let connection: DatabaseSync | undefined
   let wal: Wal | undefined
@@ -108,7 +108,7 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     try {
       attach(false)
     } catch (error) {
-      if (whyCramped(error, file) === undefined) throw error
+      if (writeObstacle(error, file) === undefined) throw error
       attach(true)
     }
   }
@@ -151,7 +151,7 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
     try {
       return work()
     } catch (error) {
-      throw isBusy(error) ? error : (crampedError(error, file, cannotWrite) ?? error)
+      throw isBusy(error) ? error : (diskFullError(error, file, cannotWrite) ?? error)
     }
   }
   function withReserve<T>(work: () => T): T {
@@ -193,9 +193,9 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
           return inTransaction(work)
         } catch (error) {
           if (isBusy(error)) throw error
-          const mayRelease = whyCramped(error, file) === 'full' && !grows
+          const mayRelease = writeObstacle(error, file) === 'full' && !grows
           if (mayRelease && reserve?.release() === true) return told(() => withReserve(() => inTransaction(work)))
-          throw crampedError(error, file, cannotWrite) ?? error
+          throw diskFullError(error, file, cannotWrite) ?? error
         }
       }, waiting)
       if (!later) await flushed()
@@ -212,7 +212,7 @@ export async function openDatabase(options: DatabaseOptions & Waiting): Promise<
         try {
           return work()
         } catch (error) {
-          if (isBusy(error) || whyCramped(error, file) === undefined) throw error
+          if (isBusy(error) || writeObstacle(error, file) === undefined) throw error
           return readCramped(work)
         }
       }, waiting)

@@ -4,7 +4,7 @@ import type { FollowOptions } from '../../../ports/event-store.ts'
 import type { Cell, Database, Row } from './database.ts'
 import { matchesRecord } from '../filter.ts'
 import { lastPosition, recordColumns } from './records.ts'
-import { openTail, type Seat, type Tail } from './tail.ts'
+import { openTail, type Tail, type TailSubscription } from './tail.ts'
 
 /** Follows the log on a connection of its own, so that its version tells of every other connection's commits. */
 export interface Feed extends AsyncDisposable {
@@ -13,11 +13,11 @@ export interface Feed extends AsyncDisposable {
   wake(): void
 }
 
-interface Look {
+interface PageRead {
   readonly page: Row[]
   readonly isLast: boolean
   /** Where a live follower waits after the last page. */
-  readonly seat: Seat | undefined
+  readonly seat: TailSubscription | undefined
 }
 
 const pageSize = 500
@@ -42,7 +42,7 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
     let { last } = options
 
     /** All in one go: the store may be closed whenever this waits. */
-    const look = (): Look | undefined => {
+    const look = (): PageRead | undefined => {
       if (over()) return undefined
       // Without the top, a filter that nothing passes would read the same records again each time.
       const top = Math.min(end, lastPosition(database))
@@ -54,7 +54,7 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
       after = isLast ? Math.max(after, top) : Number(page.at(-1)?.['position'])
       return { page, isLast, seat: isLast && live ? seatAt(database, top) : undefined }
     }
-    const seatAt = (database: Database, top: number): Seat => {
+    const seatAt = (database: Database, top: number): TailSubscription => {
       const [from, { after: _, ...wanted }] = [after, options]
       return (tail ??= openTail(database)).join(
         top,
@@ -65,12 +65,12 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
     for (;;) {
       const found = await database.reading(look)
       if (found === undefined) return
-      using seat = found.seat
+      using subscription = found.seat
       for (const row of found.page) {
         if (over()) return
         yield decode(row as never)
       }
-      if (live && seat) after = yield* sit(seat, after, live, over)
+      if (live && subscription) after = yield* followSubscription(subscription, after, live, over)
       else if (found.isLast) return
     }
   }
@@ -87,21 +87,21 @@ export function sqliteFeed(openReader: () => Promise<Database>): Feed {
 }
 
 /** Gives what comes to a seat; answers where to go on reading when the seat is lost. */
-async function* sit(
-  seat: Seat,
+async function* followSubscription(
+  subscription: TailSubscription,
   start: number,
   live: AbortSignal,
   over: () => boolean,
 ): AsyncGenerator<AnyEvent, number> {
   let after = start
-  const rouse = (): void => seat.rouse()
+  const rouse = (): void => subscription.rouse()
   live.addEventListener('abort', rouse)
   try {
     while (!over()) {
-      const record = seat.take()
-      if (record === undefined && seat.isLost) break
+      const record = subscription.take()
+      if (record === undefined && subscription.isLost) break
       if (record === undefined) {
-        await seat.news()
+        await subscription.news()
         continue
       }
       yield decode(record)

@@ -10,11 +10,11 @@ SELECT max(
 
 export const latestTime = (database: Database): string => String(database.get(latestSql)?.['latest'] ?? '')
 
-export const notedTime = (database: Database): string =>
+export const recordedLatestTime = (database: Database): string =>
   String(database.get("SELECT value FROM meta WHERE key = 'latest'")?.['value'] ?? '')
 
 /** Inside a write transaction. */
-export const noteTime = (database: Database, at: string): void =>
+export const recordLatestTime = (database: Database, at: string): void =>
   database.run(
     `INSERT INTO meta (key, value) VALUES ('latest', ?)
      ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
@@ -24,5 +24,5 @@ export const noteTime = (database: Database, at: string): void =>
 const coarseMs = 60_000
 
 /** Events come often, and the last one is always there: it is enough to note the time of one now and then. */
-export const isMuchLater = (at: string, noted: string): boolean =>
+export const isWorthRecording = (at: string, noted: string): boolean =>
   noted === '' || Date.parse(at) - Date.parse(noted) >= coarseMs

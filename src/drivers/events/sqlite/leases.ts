@@ -1,7 +1,7 @@
 import type { LeaseId } from '../../../domain/ids.ts'
 import type { EventStore, Lease } from '../../../ports/event-store.ts'
 import type { Database } from './database.ts'
-import { decideLease, kept, longAgo } from '../leases.ts'
+import { decideLease, neverActive, renewedLease } from '../leases.ts'
 
 type Leases = Pick<EventStore, 'acquireLease' | 'renewLease' | 'touchLease' | 'releaseLease' | 'restLeases' | 'lease'>
 
@@ -22,7 +22,7 @@ export function sqliteLeases(database: Database): Leases {
     )
   const keep = (resource: string, id: LeaseId, now: string, expiresAt?: string): Promise<Lease | undefined> =>
     database.transaction(() => {
-      const lease = kept(find(resource), id, now, expiresAt)
+      const lease = renewedLease(find(resource), id, now, expiresAt)
       if (lease !== undefined) save(lease)
       return lease
     })
@@ -42,7 +42,7 @@ export function sqliteLeases(database: Database): Leases {
         database.run('DELETE FROM leases WHERE resource = ?', resource)
         return true
       }),
-    restLeases: () => database.transaction(() => database.run('UPDATE leases SET active_at = ?', longAgo)),
+    restLeases: () => database.transaction(() => database.run('UPDATE leases SET active_at = ?', neverActive)),
     lease: (resource) => database.reading(() => find(resource)),
   }
 }

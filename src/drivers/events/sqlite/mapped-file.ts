@@ -1,8 +1,8 @@
 import { closeSync, existsSync, statfsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
-import { tryToWrite } from '../../../sys/locks/disk-full.ts'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { probeWrite } from '../../../sys/locks/disk-full.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { native } from '../../../sys/syscalls/native.ts'
 import { systemError } from '../../../sys/syscalls/system-error.ts'
@@ -23,11 +23,12 @@ const needed = 48 * 1024
 export function makeMappedFile(file: string): void {
   const { type, bavail, bsize } = statfsSync(dirname(file))
   // What is kept for root alone is not told.
-  if (bavail * bsize < needed && tryToWrite(dirname(file)) === 'full') throw systemError(constants.errno.ENOSPC, 'mmap')
+  if (bavail * bsize < needed && probeWrite(dirname(file)) === 'full') throw systemError(constants.errno.ENOSPC, 'mmap')
   if (existsSync(file)) return
   if (type !== btrfs) return
   const calls = native()
-  const fd = calls && unless(['EEXIST', 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES'], () => hostFs.createSync(file, 0o600))
+  const fd =
+    calls && ignoreErrors(['EEXIST', 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES'], () => hostFs.createSync(file, 0o600))
   if (calls === undefined || fd === undefined) return
   try {
     const flags = Buffer.alloc(8)

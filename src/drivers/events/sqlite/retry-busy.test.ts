@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { withPatience } from './retry-busy.ts'
+import { retryWhileBusy } from './retry-busy.ts'
 
 let folder: string
 let file: string
@@ -38,12 +38,12 @@ it('waits for others as long as they get on, though that takes longer than one o
     attempt()
     return 'done'
   }
-  expect(await withPatience(work, { file, patienceMs })).toBe('done')
+  expect(await retryWhileBusy(work, { file, patienceMs })).toBe('done')
   expect(waited()).toBeGreaterThan(5 * patienceMs)
 })
 
 it('gives up when whoever holds the log does nothing with it, and says so', async () => {
-  await expect(withPatience(attempt, { file, patienceMs: 30 })).rejects.toMatchObject({
+  await expect(retryWhileBusy(attempt, { file, patienceMs: 30 })).rejects.toMatchObject({
     code: 'log_busy',
     retryable: true,
     message: expect.stringMatching(/^Other processes held the log for \d+\.\d s$/) as string,
@@ -55,7 +55,7 @@ it('waits for nobody for ever, however much they write', async () => {
     getOn()
     attempt()
   }
-  await expect(withPatience(work, { file, patienceMs: 2 })).rejects.toMatchObject({ code: 'log_busy' })
+  await expect(retryWhileBusy(work, { file, patienceMs: 2 })).rejects.toMatchObject({ code: 'log_busy' })
 })
 
 it('ends when whoever asked has gone', async () => {
@@ -64,7 +64,7 @@ it('ends when whoever asked has gone', async () => {
     over.abort()
     attempt()
   }
-  await expect(withPatience(work, { file, patienceMs: 60_000, signal: over.signal })).rejects.toMatchObject({
+  await expect(retryWhileBusy(work, { file, patienceMs: 60_000, signal: over.signal })).rejects.toMatchObject({
     code: 'aborted',
   })
 })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import { isBusy, sqliteError } from '../../../sys/locks/sqlite-errors.ts'
 
-interface Patience {
+interface RetryOptions {
   /** The database that other processes use too. */
   readonly file: string
   /** How long they may hold it and write nothing. */
@@ -18,7 +18,7 @@ const turns = 20
  * Tries until no other process is in the way. As long as one of them gets on, nobody is stuck, and whoever gave up would
  * have been unlucky and nothing else: a hundred that start at once on two processors wait for each other for a minute.
  */
-export async function withPatience<T>(work: () => T, { file, patienceMs, signal }: Patience): Promise<T> {
+export async function retryWhileBusy<T>(work: () => T, { file, patienceMs, signal }: RetryOptions): Promise<T> {
   // The clock is asked only when there is something to wait for: its module takes 1.5 ms to load.
   let begun: number | undefined
   let since = 0

@@ -9,7 +9,7 @@ import { append } from './append.ts'
 import { anchorIsBehind, anchorText, completeAnchor, seal } from './checkpoints.ts'
 import { sqliteFeed } from './follow.ts'
 import { formats as ourFormats, prepareHome, type Formats } from './format.ts'
-import { latestTime, notedTime, noteTime } from './latest-time.ts'
+import { latestTime, recordedLatestTime, recordLatestTime } from './latest-time.ts'
 import { sqliteLeases } from './leases.ts'
 import { findWorkspace, getWorkspace, listWorkspaces, streamVersion, workspaceOfRun } from './read-model.ts'
 import { rebuild } from './rebuild.ts'
@@ -73,8 +73,8 @@ export async function sqliteEvents(options: SqliteEventsOptions): Promise<EventS
     ...sqliteLeases(database),
     latest: () => database.reading(() => latestTime(database)),
     async passed(at) {
-      const noted = await database.reading(() => notedTime(database))
-      if (at > noted) await database.transaction(() => noteTime(database, at))
+      const noted = await database.reading(() => recordedLatestTime(database))
+      if (at > noted) await database.transaction(() => recordLatestTime(database, at))
     },
     async seal(at) {
       const checkpoint = await database.transaction(() => seal(database, at))

@@ -12,14 +12,14 @@ export interface Tail {
    * A seat for what is stored after a position that is the end of the log now. To be called in the same go that has read
    * the log up to there: what is stored in between would be missed.
    */
-  join(top: number, wants: (record: LogRecord) => boolean): Seat
+  join(top: number, wants: (record: LogRecord) => boolean): TailSubscription
   /** Something was stored: look now. */
   wake(): void
   /** Everybody loses their seat. */
   close(): void
 }
 
-export interface Seat extends Disposable {
+export interface TailSubscription extends Disposable {
   /** The oldest that waits; undefined if none does. */
   take(): LogRecord | undefined
   /** No more will come: what follows the last one that was taken has to be read. */
@@ -29,14 +29,14 @@ export interface Seat extends Disposable {
   rouse(): void
 }
 
-interface Place extends Seat {
+interface Place extends TailSubscription {
   give(record: LogRecord): void
   lose(): void
 }
 
 const pageSize = 500
 /** Records that wait for one follower at the most. */
-const mostWaiting = 1000
+const maxWaiting = 1000
 const shortestMs = 1
 const longestMs = 25
 
@@ -141,7 +141,7 @@ function makePlace(top: number, wants: (record: LogRecord) => boolean, leave: (p
     rouse: () => news.resolve(),
     give(record) {
       if (record.position <= top || !wants(record)) return
-      if (waiting.length === mostWaiting) return place.lose()
+      if (waiting.length === maxWaiting) return place.lose()
       waiting.push(record)
       news.resolve()
     },

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 
@@ -53,7 +53,7 @@ export function openWal(database: string, carryOver: () => void): Wal {
 
   async function flush(): Promise<void> {
     try {
-      fd ??= unless(['ENOENT'], () => fs.openSync(path, fs.constants.O_RDONLY))
+      fd ??= ignoreErrors(['ENOENT'], () => fs.openSync(path, fs.constants.O_RDONLY))
       if (fd !== undefined) await hostFs.fdatasync(fd)
     } catch {
       isSuspect = true

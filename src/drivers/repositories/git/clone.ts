@@ -1,16 +1,16 @@
 import { join } from 'node:path'
 import type { Cloned, Resolved } from '../../../ports/repositories.ts'
-import { checkOut, commitAt, type Work } from './checkout.ts'
+import { checkOut, commitAt, type GitWork } from './checkout.ts'
 import { noCommit } from '../../../sys/git/failures.ts'
 import { contentOf } from './index-file.ts'
 import { makeRepository } from '../../../sys/git/layout.ts'
 import { nameBytes, nameText, type Ref, type Refs } from '../../../sys/git/refs.ts'
-import { ownWholeTree } from '../../../sys/copy/chown-tree.ts'
+import { chownTree } from '../../../sys/copy/chown-tree.ts'
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
-import { writingOut } from '../../../sys/trees/writeback.ts'
+import { withWriteback } from '../../../sys/trees/writeback.ts'
 
 /** What a workspace's repository is made of, wherever its objects come from. */
-export interface Material {
+export interface RepositoryContents {
   readonly resolved: Resolved
   readonly shallow: boolean
   /** The branches and tags of the source, by their names there. */
@@ -24,7 +24,7 @@ export interface Material {
 }
 
 /** Makes the repository with its objects, in an empty directory. */
-export async function writeRepository(tree: string, material: Material): Promise<void> {
+export async function writeRepository(tree: string, material: RepositoryContents): Promise<void> {
   const { resolved, shallow } = material
   const { commit } = resolved
   const repository = join(tree, '.git')
@@ -46,19 +46,19 @@ export async function writeRepository(tree: string, material: Material): Promise
 }
 
 /** What is told of a clone that was to have all of the history. */
-export const historyOf = (tree: string, refs: string | undefined): Pick<Cloned, 'refs' | 'cut'> => ({
+export const historyFields = (tree: string, refs: string | undefined): Pick<Cloned, 'refs' | 'cut'> => ({
   refs,
   ...(readIfPresent(join(tree, '.git', 'shallow')) !== undefined && { cut: true }),
 })
 
 /** Makes the work tree of a repository that was just written. */
-export async function fillTree(tree: string, resolved: Resolved, work: Work): Promise<Cloned> {
+export async function fillTree(tree: string, resolved: Resolved, work: GitWork): Promise<Cloned> {
   const { commit } = resolved
   const branch = branchOf(resolved)
   if (resolved.ref === null) await assertCommit(join(tree, '.git'), resolved, work)
-  const content = await writingOut(tree, async () => {
+  const content = await withWriteback(tree, async () => {
     await checkOut(tree, commit, work)
-    const owning = ownWholeTree(tree, work.signal)
+    const owning = chownTree(tree, work.signal)
     try {
       return contentOf(tree, commit.length / 2)
     } finally {
@@ -89,7 +89,7 @@ const branchOf = ({ ref }: Resolved): string | null =>
 
 export const tagOf = ({ ref }: Resolved): string | null => (ref?.startsWith('refs/tags/') ? nameBytes(ref) : null)
 
-function refsOf({ resolved, shallow, refs }: Material, branch: string | null): Refs {
+function refsOf({ resolved, shallow, refs }: RepositoryContents, branch: string | null): Refs {
   const made = new Map<string, Ref>()
   if (!shallow) {
     for (const [name, ref] of refs) made.set(name.replace(/^refs\/heads\//, 'refs/remotes/origin/'), ref)
@@ -111,7 +111,7 @@ function narrowFetch(resolved: Resolved, branch: string | null): string {
   return tag === null ? '+refs/heads/*:refs/remotes/origin/*' : `+${tag}:${tag}`
 }
 
-function defaultOf({ shallow, refs, defaultBranch }: Material, branch: string | null): string | null {
+function defaultOf({ shallow, refs, defaultBranch }: RepositoryContents, branch: string | null): string | null {
   if (defaultBranch === null) return null
   const isThere = shallow ? defaultBranch === branch : refs.has(`refs/heads/${defaultBranch}`)
   return isThere ? defaultBranch : null
@@ -124,7 +124,7 @@ function defaultOf({ shallow, refs, defaultBranch }: Material, branch: string | 
 export async function assertCommit(
   repository: string,
   { commit, url }: Resolved,
-  work: Work,
+  work: GitWork,
   objects?: Parameters<typeof commitAt>[3],
 ): Promise<void> {
   if ((await commitAt(repository, commit, work, objects)) !== commit) throw noCommit(url, commit)

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { Cloned, CloneProgress, Resolved } from '../../../ports/repositories.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
-import { commitAt, packCommit, type Work } from './checkout.ts'
-import { assertCommit, fillTree, historyOf, withTag, writeRepository } from './clone.ts'
+import { commitAt, type GitWork, packCommit } from './checkout.ts'
+import { assertCommit, fillTree, historyFields, withTag, writeRepository } from './clone.ts'
 import { objectsOf, openLocal, type LocalRepository } from '../../../sys/git/local.ts'
 import { refsOfLocal } from './local-resolve.ts'
 import { copyLoose, copyObjects, packsIn } from './objects.ts'
@@ -20,7 +20,7 @@ interface LocalClone {
 }
 
 /** A repository out of one at a path of this machine: its files are copied, git never runs in it or reads its settings. */
-export async function cloneLocal({ resolved, shallow, into, scratch }: LocalClone, work: Work): Promise<Cloned> {
+export async function cloneLocal({ resolved, shallow, into, scratch }: LocalClone, work: GitWork): Promise<Cloned> {
   using source = openLocal(resolved.url)
   const found = await refsOfLocal(source, scratch, work)
   const empty = await emptyRepository(scratch, resolved.commit.length === 64)
@@ -30,28 +30,31 @@ export async function cloneLocal({ resolved, shallow, into, scratch }: LocalClon
     resolved,
     shallow,
     refs,
-    cuts: cutsIn(source),
+    cuts: localShallowCommits(source),
     defaultBranch: found.head?.replace(/^refs\/heads\//, '') ?? null,
     bring: (repository) =>
       shallow
         ? bringCommit(source, repository, resolved.commit, tags, work)
-        : copyObjects(source.objects, join(repository, 'objects'), { signal: work.signal, onBytes: teller(work) }),
+        : copyObjects(source.objects, join(repository, 'objects'), {
+            signal: work.signal,
+            onBytes: progressReporter(work),
+          }),
   })
-  return { ...(await fillTree(into, resolved, work)), ...(!shallow && historyOf(into, refsDigest(found.refs))) }
+  return { ...(await fillTree(into, resolved, work)), ...(!shallow && historyFields(into, refsDigest(found.refs))) }
 }
 
-const teller =
-  ({ onProgress }: Work) =>
+const progressReporter =
+  ({ onProgress }: GitWork) =>
   (bytes: number, all: number): void => {
     const percent = all === 0 ? 100 : Math.floor((bytes / all) * 100)
     onProgress?.({ phase: 'receiving', percent, bytes } satisfies CloneProgress)
   }
 
-const cutsIn = ({ common }: LocalRepository): string[] =>
+const localShallowCommits = ({ common }: LocalRepository): string[] =>
   (common.read('shallow')?.toString('latin1') ?? '').split('\n').filter((line) => /^[0-9a-f]{40,64}$/.test(line))
 
 /** More open files than this are not asked for: then the packs are copied first. */
-const mostPinned = 200
+const maxPinned = 200
 
 /**
  * One commit without its history. Git finds the packs of the source in a directory of ours, where each is a link to a
@@ -62,14 +65,14 @@ async function bringCommit(
   repository: string,
   commit: string,
   tags: readonly string[],
-  work: Work,
+  work: GitWork,
 ): Promise<void> {
   const stage = join(repository, 'stage')
   for (const directory of [stage, join(stage, 'pack')]) hostFs.mkdirSync(directory, 0o700)
   const open: number[] = []
   try {
     const packs = packsIn(source.objects)
-    if (packs.length > mostPinned) await copyObjects(source.objects, stage, { signal: work.signal })
+    if (packs.length > maxPinned) await copyObjects(source.objects, stage, { signal: work.signal })
     else {
       await copyLoose(source.objects, stage, { signal: work.signal })
       for (const file of packs.flatMap((name) => [`pack/${name}.pack`, `pack/${name}.idx`]))

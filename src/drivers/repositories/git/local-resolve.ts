@@ -2,7 +2,7 @@ import { AwError } from '../../../domain/errors.ts'
 import type { GitRef } from '../../../domain/git/ref.ts'
 import { nearest } from '../../../domain/text/nearest.ts'
 import type { Resolved } from '../../../ports/repositories.ts'
-import { commitAt, type Work } from './checkout.ts'
+import { commitAt, type GitWork } from './checkout.ts'
 import { objectsOf, openLocal, type LocalRepository } from '../../../sys/git/local.ts'
 import { peel } from './read-object.ts'
 import {
@@ -24,7 +24,7 @@ interface LocalResolve {
   readonly all?: boolean | undefined
   readonly scratch: string
   /** Git, once it is needed: most questions are answered without it. */
-  readonly work: () => Promise<Work>
+  readonly work: () => Promise<GitWork>
 }
 
 /** What a ref is in a repository of this machine. A few files are read; git is asked only about what is in a pack. */
@@ -79,7 +79,7 @@ export async function resolveLocal({ path, ref, all = false, scratch, work }: Lo
 export async function refsOfLocal(
   source: LocalRepository,
   scratch: string,
-  work: Work,
+  work: GitWork,
 ): Promise<{ refs: Refs; head: string | undefined }> {
   const { refs, head } = isReftable(source)
     ? await readReftable(source, scratch, work)

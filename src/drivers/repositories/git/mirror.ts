@@ -5,7 +5,7 @@ import { isCommitId } from '../../../domain/git/ref.ts'
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
-import { commitAt, type Work } from './checkout.ts'
+import { commitAt, type GitWork } from './checkout.ts'
 import { openFolder } from '../../../sys/git/folder.ts'
 import { packsIn } from './objects.ts'
 import { readRefs, type Refs } from '../../../sys/git/refs.ts'
@@ -68,7 +68,7 @@ export function markUsed(path: string, now: Date): void {
 }
 
 /** Whether everything is there that was put there. What is in the middle of a file is not looked at. */
-export function isWhole({ path }: Mirror): boolean {
+export function isIntact({ path }: Mirror): boolean {
   if (mirrorFacts(path) === undefined || !['HEAD', 'packed-refs'].every((name) => fs.existsSync(join(path, name)))) {
     return false
   }
@@ -113,16 +113,16 @@ export function mirrorRefs({ path }: Mirror, prefixes = ['refs/heads/', 'refs/ta
   return readRefs(folder, prefixes)
 }
 
-export const askedRef = (commit: string): string => `refs/aw/${commit}`
+export const requestedRef = (commit: string): string => `refs/aw/${commit}`
 
 /** Commits that have no parents here. */
-export const cutsIn = ({ path }: Mirror): string[] =>
+export const shallowCommits = ({ path }: Mirror): string[] =>
   (readIfPresent(join(path, 'shallow')) ?? '').split('\n').filter(isCommitId)
 
 /** A commit that no ref leads to directly is looked for by git. */
-export async function hasCommit(mirror: Mirror, kind: MirrorKind, commit: string, work: Work): Promise<boolean> {
+export async function hasCommit(mirror: Mirror, kind: MirrorKind, commit: string, work: GitWork): Promise<boolean> {
   const refs = mirrorRefs(mirror)
-  if (refs.has(askedRef(commit))) return true
+  if (refs.has(requestedRef(commit))) return true
   if (kind === 'shallow') return false
   if ([...refs].some(([name, { id }]) => name.startsWith('refs/heads/') && id === commit)) return true
   return (await commitAt(mirror.path, commit, work)) === commit

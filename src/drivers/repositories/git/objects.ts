@@ -4,7 +4,7 @@ import { AwError } from '../../../domain/errors.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { contentSteps, shareBlocks } from '../../../sys/safe-fs/write/copy-content.ts'
-import { politely } from '../../../sys/trees/run-cancellable.ts'
+import { runCancellable } from '../../../sys/trees/run-cancellable.ts'
 import type { Folder } from '../../../sys/git/folder.ts'
 
 /** Objects of a repository as the files that they are: packs, each with its index, and single ones. */
@@ -76,7 +76,7 @@ async function copyOne(objects: Folder, path: string, to: string, options: Objec
     const target = createUnlessThere(join(to, path))
     if (target === undefined) return 0
     try {
-      if (!shareBlocks(from, target)) await politely(contentSteps(from, target), options.signal)
+      if (!shareBlocks(from, target)) await runCancellable(contentSteps(from, target), options.signal)
     } finally {
       fs.closeSync(target)
     }

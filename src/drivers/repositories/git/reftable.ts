@@ -4,8 +4,8 @@ import { isRefName } from '../../../domain/git/ref.ts'
 import { run } from '../../../sys/processes/run.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
-import type { Work } from './checkout.ts'
-import { hardened } from '../../../sys/git/environment.ts'
+import type { GitWork } from './checkout.ts'
+import { hardenedEnvironment } from '../../../sys/git/environment.ts'
 import type { Folder } from '../../../sys/git/folder.ts'
 import { makeRepository, writeNew } from '../../../sys/git/layout.ts'
 import type { LocalRepository } from '../../../sys/git/local.ts'
@@ -21,7 +21,7 @@ interface Tables {
 }
 
 /** The tables are copied into a repository of ours and read there: git does not see the settings of the source. */
-export async function readReftable(source: LocalRepository, root: string, work: Work): Promise<Tables> {
+export async function readReftable(source: LocalRepository, root: string, work: GitWork): Promise<Tables> {
   const { version } = work.git
   if (version[0] === 2 && version[1] < 45) {
     throw new AwError(
@@ -38,14 +38,14 @@ export async function readReftable(source: LocalRepository, root: string, work: 
   return { head: own.head, refs: all.refs }
 }
 
-async function readTables(folder: Folder, objects: Folder, root: string, { git, signal }: Work): Promise<Tables> {
+async function readTables(folder: Folder, objects: Folder, root: string, { git, signal }: GitWork): Promise<Tables> {
   using _held = await lockName(root, 'reftable', { signal })
   await sweep(root, 'reftable')
   const name = freshName('reftable')
   const repository = join(root, name)
   try {
     stage(folder, repository)
-    const env = hardened(repository, { GIT_OBJECT_DIRECTORY: '/proc/self/fd/3' })
+    const env = hardenedEnvironment(repository, { GIT_OBJECT_DIRECTORY: '/proc/self/fd/3' })
     const options = { cwd: '/', env, timeoutMs: 60_000, signal, files: [objects.fd], maxOutput: 512 * 1024 * 1024 }
     const ask = async (...args: string[]): Promise<string> => (await run(git.path, args, options)).stdout
     const refs = parse(await ask('for-each-ref', `--format=${format}`, 'refs/heads', 'refs/tags'))

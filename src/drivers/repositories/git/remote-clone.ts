@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import type { Cloned, Resolved } from '../../../ports/repositories.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
-import { commitAt, packCommit, type Work } from './checkout.ts'
-import { fillTree, historyOf, tagOf, withTag, writeRepository } from './clone.ts'
-import { sourceFailure, wordsOf } from '../../../sys/git/failures.ts'
+import { commitAt, type GitWork, packCommit } from './checkout.ts'
+import { fillTree, historyFields, tagOf, withTag, writeRepository } from './clone.ts'
+import { gitErrorText, sourceFailure } from '../../../sys/git/failures.ts'
 import { CannotNarrow, fetchAll, fetchCommit } from './fetch.ts'
 import { openFolder } from '../../../sys/git/folder.ts'
-import { cutsIn, discard, hasCommit, isWhole, markUsed, mirrorOf, mirrorRefs, packCount } from './mirror.ts'
+import { discard, hasCommit, isIntact, markUsed, mirrorOf, mirrorRefs, packCount, shallowCommits } from './mirror.ts'
 import type { Mirror, MirrorKind } from './mirror.ts'
 import { copyPacks } from './objects.ts'
 import { nameBytes, refsDigest } from '../../../sys/git/refs.ts'
@@ -27,11 +27,11 @@ export interface RemoteClone {
 }
 
 /** A repository out of a remote one, through its mirror. A mirror that turns out to be damaged is made anew, once. */
-export async function cloneRemote(clone: RemoteClone, work: Work): Promise<Cloned> {
+export async function cloneRemote(clone: RemoteClone, work: GitWork): Promise<Cloned> {
   try {
     return await attempt(clone, work)
   } catch (error) {
-    if (wordsOf(error) === undefined) throw error
+    if (gitErrorText(error) === undefined) throw error
     for (const kind of ['shallow', 'full'] as const) await throwAway(clone, kind, work)
     for (const name of readdirSync(clone.into)) await removeTree(clone.into, name)
     return attempt(clone, work).catch((again: unknown) => {
@@ -40,25 +40,28 @@ export async function cloneRemote(clone: RemoteClone, work: Work): Promise<Clone
   }
 }
 
-async function throwAway({ root, remote }: RemoteClone, kind: MirrorKind, { signal }: Work): Promise<void> {
+async function throwAway({ root, remote }: RemoteClone, kind: MirrorKind, { signal }: GitWork): Promise<void> {
   const mirror = mirrorOf(root, remote.url, kind)
   using _alone = await lockName(root, mirror.name, { signal })
   await discard(root, mirror)
 }
 
-async function attempt(clone: RemoteClone, work: Work): Promise<Cloned> {
+async function attempt(clone: RemoteClone, work: GitWork): Promise<Cloned> {
   let refs: string | undefined
   await withCommit(clone, work, async (mirror, kind) => {
     refs = refsDigest(mirrorRefs(mirror))
     await copyOver(clone, mirror, kind, work)
   })
-  return { ...(await fillTree(clone.into, clone.resolved, work)), ...(!clone.shallow && historyOf(clone.into, refs)) }
+  return {
+    ...(await fillTree(clone.into, clone.resolved, work)),
+    ...(!clone.shallow && historyFields(clone.into, refs)),
+  }
 }
 
 type Use = (mirror: Mirror, kind: MirrorKind) => Promise<void>
 
 /** Uses a mirror that has the commit, and fetches it first if none has. */
-async function withCommit(clone: RemoteClone, work: Work, use: Use): Promise<void> {
+async function withCommit(clone: RemoteClone, work: GitWork, use: Use): Promise<void> {
   const { shallow, resolved } = clone
   for (const kind of shallow ? (['full', 'shallow'] as const) : (['full'] as const)) {
     if (await useIfThere(clone, kind, work, use)) return
@@ -78,7 +81,7 @@ async function withCommit(clone: RemoteClone, work: Work, use: Use): Promise<voi
 }
 
 /** Several may copy from a mirror at once; nobody changes it meanwhile. */
-async function useIfThere(clone: RemoteClone, kind: MirrorKind, work: Work, use: Use): Promise<boolean> {
+async function useIfThere(clone: RemoteClone, kind: MirrorKind, work: GitWork, use: Use): Promise<boolean> {
   const { root, resolved, now } = clone
   const mirror = mirrorOf(root, resolved.url, kind)
   if (!existsSync(mirror.path)) return false
@@ -89,13 +92,13 @@ async function useIfThere(clone: RemoteClone, kind: MirrorKind, work: Work, use:
   return true
 }
 
-async function isReady(mirror: Mirror, kind: MirrorKind, clone: RemoteClone, work: Work): Promise<boolean> {
-  if (!isWhole(mirror) || !(await hasCommit(mirror, kind, clone.resolved.commit, work))) return false
+async function isReady(mirror: Mirror, kind: MirrorKind, clone: RemoteClone, work: GitWork): Promise<boolean> {
+  if (!isIntact(mirror) || !(await hasCommit(mirror, kind, clone.resolved.commit, work))) return false
   return !clone.fresh || (await saysTheSame(mirror, clone, work))
 }
 
 /** As the remote, of what is wanted of it besides the commit. */
-async function saysTheSame(mirror: Mirror, { resolved, shallow }: RemoteClone, work: Work): Promise<boolean> {
+async function saysTheSame(mirror: Mirror, { resolved, shallow }: RemoteClone, work: GitWork): Promise<boolean> {
   const refs = mirrorRefs(mirror)
   const tag = tagOf(resolved)
   const id = tag === null ? resolved.commit : refs.get(tag)?.id
@@ -105,7 +108,7 @@ async function saysTheSame(mirror: Mirror, { resolved, shallow }: RemoteClone, w
 }
 
 /** One fetch at a time: who has waited for another finds what it brought. Answers which mirror has the commit now. */
-async function fetchInto(clone: RemoteClone, kind: MirrorKind, work: Work): Promise<MirrorKind> {
+async function fetchInto(clone: RemoteClone, kind: MirrorKind, work: GitWork): Promise<MirrorKind> {
   const { root, resolved, remote } = clone
   const mirror = mirrorOf(root, resolved.url, kind)
   using _alone = await lockName(root, mirror.name, { signal: work.signal })
@@ -122,7 +125,7 @@ async function fetchInto(clone: RemoteClone, kind: MirrorKind, work: Work): Prom
   return await fetchInto(clone, 'full', work)
 }
 
-async function copyOver(clone: RemoteClone, mirror: Mirror, kind: MirrorKind, work: Work): Promise<void> {
+async function copyOver(clone: RemoteClone, mirror: Mirror, kind: MirrorKind, work: GitWork): Promise<void> {
   const { resolved, shallow, into, defaultBranch } = clone
   const found = await withTag(mirrorRefs(mirror), resolved, (id) => commitAt(mirror.path, id, work))
   const refs = new Map([...found.refs].filter(([name]) => !name.startsWith('refs/aw/')))
@@ -130,11 +133,11 @@ async function copyOver(clone: RemoteClone, mirror: Mirror, kind: MirrorKind, wo
     resolved,
     shallow,
     refs,
-    cuts: cutsIn(mirror),
+    cuts: shallowCommits(mirror),
     defaultBranch: defaultBranch === null ? null : nameBytes(defaultBranch),
     async bring(repository) {
       // A pack that holds just what is wanted is copied; out of more, what is wanted is packed.
-      if (!shallow || (kind === 'shallow' && packCount(mirror) === 1 && cutsIn(mirror).length === 1)) {
+      if (!shallow || (kind === 'shallow' && packCount(mirror) === 1 && shallowCommits(mirror).length === 1)) {
         using objects = openFolder(join(mirror.path, 'objects'))
         await copyPacks(objects, join(repository, 'objects'), { signal: work.signal })
       } else {

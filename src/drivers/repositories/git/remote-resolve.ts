@@ -2,7 +2,7 @@ import { isRefName, type GitRef } from '../../../domain/git/ref.ts'
 import type { Resolved } from '../../../ports/repositories.ts'
 import { unknownRef } from './local-resolve.ts'
 import { nameBytes, refsDigest, type Ref } from '../../../sys/git/refs.ts'
-import { told, type Remote } from './remote.ts'
+import { asSourceFailure, type Remote } from './remote.ts'
 
 export interface RemoteResolved {
   readonly resolved: Resolved
@@ -44,7 +44,9 @@ export async function resolveRemote(
   throw unknownRef(remote.url, ref, [...parse(await ask(allRefs)).keys()])
 
   function ask(args: readonly string[]): Promise<string> {
-    return told(remote.about, () => remote.ask(['ls-remote', '--quiet', ...args], { signal, silentMs: 60_000 }))
+    return asSourceFailure(remote.about, () =>
+      remote.ask(['ls-remote', '--quiet', ...args], { signal, silentMs: 60_000 }),
+    )
   }
 }
 

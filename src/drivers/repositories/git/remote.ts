@@ -2,15 +2,15 @@ import { secretsOf } from '../../../domain/git/error-text.ts'
 import type { RemoteUrl } from '../../../domain/git/url.ts'
 import type { CloneProgress } from '../../../ports/repositories.ts'
 import { run } from '../../../sys/processes/run.ts'
-import { usersOwn } from '../../../sys/git/environment.ts'
-import { sourceFailure, type About } from '../../../sys/git/failures.ts'
+import { userEnvironment } from '../../../sys/git/environment.ts'
+import { sourceFailure, type FailureContext } from '../../../sys/git/failures.ts'
 import type { GitProgram } from '../../../sys/git/program.ts'
 import { progressReader } from './progress.ts'
 
 /** Runs git for a remote, as the user, who may have an agent and helpers; it asks nobody and has no terminal. */
 export interface Remote {
   readonly url: string
-  readonly about: About
+  readonly about: FailureContext
   /** Answers what it printed. A failure is git's own, see `sourceFailure`. */
   ask(args: readonly string[], options?: AskOptions): Promise<string>
 }
@@ -33,7 +33,7 @@ export interface RemoteOptions {
 }
 
 export async function openRemote({ git, url, avoid, signal }: RemoteOptions): Promise<Remote> {
-  const env = usersOwn(url, await sshCommandOf(git, url, avoid, signal), avoid)
+  const env = userEnvironment(url, await sshCommandOf(git, url, avoid, signal), avoid)
   return {
     url: url.clean,
     about: { url: url.clean, secrets: secretsOf(url) },
@@ -65,7 +65,7 @@ async function sshCommandOf(
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   if (process.env['GIT_SSH_COMMAND'] !== undefined) return process.env['GIT_SSH_COMMAND']
-  const env = { ...usersOwn(url, undefined, avoid), GIT_DIR: '/nonexistent' }
+  const env = { ...userEnvironment(url, undefined, avoid), GIT_DIR: '/nonexistent' }
   try {
     const options = { cwd: '/', env, timeoutMs: 20_000, signal }
     return (await run(git.path, ['config', '--get', 'core.sshCommand'], options)).stdout.trim()
@@ -76,7 +76,7 @@ async function sshCommandOf(
 }
 
 /** Does it, and tells a failure of git as one of the source. */
-export async function told<T>(about: About, act: () => Promise<T>): Promise<T> {
+export async function asSourceFailure<T>(about: FailureContext, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (error) {

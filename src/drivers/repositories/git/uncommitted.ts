@@ -2,12 +2,12 @@ import { closeSync, existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { run } from '../../../sys/processes/run.ts'
-import type { Work } from './checkout.ts'
-import { hardened } from '../../../sys/git/environment.ts'
+import type { GitWork } from './checkout.ts'
+import { hardenedEnvironment } from '../../../sys/git/environment.ts'
 import { openLocal } from '../../../sys/git/local.ts'
 import { emptyRepository } from './scratch.ts'
 
-const patienceMs = 2_000
+const timeoutMs = 2_000
 
 interface Asked {
   readonly path: string
@@ -22,12 +22,12 @@ interface Asked {
  * repository of ours, with the index and the objects of that one: nothing is written there, and none of its settings
  * takes part, so nothing that it names runs. Undefined if there is no work tree, or it cannot be told in a moment.
  */
-export async function countUncommitted({ path, commit, scratch }: Asked, work: Work): Promise<number | undefined> {
+export async function countUncommitted({ path, commit, scratch }: Asked, work: GitWork): Promise<number | undefined> {
   using source = openLocal(path)
   const index = existsSync(join(path, '.git')) ? source.git.open('index') : undefined
   if (index === undefined) return undefined
   try {
-    const env = hardened(await emptyRepository(scratch, commit.length === 64), {
+    const env = hardenedEnvironment(await emptyRepository(scratch, commit.length === 64), {
       GIT_WORK_TREE: path,
       GIT_OBJECT_DIRECTORY: '/proc/self/fd/3',
       GIT_INDEX_FILE: '/proc/self/fd/4',
@@ -35,7 +35,7 @@ export async function countUncommitted({ path, commit, scratch }: Asked, work: W
     })
     const files = [source.objects.fd, index]
     const ask = async (...args: string[]): Promise<string[]> => {
-      const options = { cwd: path, env, timeoutMs: patienceMs, signal: work.signal, files }
+      const options = { cwd: path, env, timeoutMs, signal: work.signal, files }
       const { stdout } = await run(work.git.path, args, options)
       return stdout.split('\0').filter((name) => name !== '')
     }

@@ -8,7 +8,7 @@ import { packNames, recordOf, recordPath, type Mirror } from './mirror.ts'
 import { formatPackedRefs, type Refs } from '../../../sys/git/refs.ts'
 
 /** What a fetch into a new repository has brought. */
-export interface Brought {
+export interface FetchedRefs {
   /** All that the mirror has from now on. */
   readonly refs: Refs
   /** The new packs hold everything: those of before can go. */
@@ -16,7 +16,7 @@ export interface Brought {
 }
 
 /** The new repository becomes the mirror, in one step. */
-export function settle(fresh: string, mirror: Mirror, refs: Refs, url: string): void {
+export function installMirror(fresh: string, mirror: Mirror, refs: Refs, url: string): void {
   replaceFile(join(fresh, 'packed-refs'), formatPackedRefs(refs))
   replaceFile(recordPath(fresh), recordOf(url))
   syncPath(fresh)
@@ -28,7 +28,7 @@ export function settle(fresh: string, mirror: Mirror, refs: Refs, url: string): 
  * Moves what came into the mirror: packs, each before its index, which makes it count; then what is cut off; then the
  * refs. Stopped in between, the mirror is what it was, with objects that nothing leads to yet.
  */
-export function takeOver(fresh: string, { path }: Mirror, { refs, everything = false }: Brought): void {
+export function mergeIntoMirror(fresh: string, { path }: Mirror, { refs, everything = false }: FetchedRefs): void {
   const [from, to] = [join(fresh, 'objects/pack'), join(path, 'objects/pack')]
   const before = packNames(path)
   const names = readdirSync(from).filter((name) => /^pack-[0-9a-f]+\.[a-z]+$/.test(name))

@@ -1,4 +1,4 @@
-import type { Desk } from './staging-repository.ts'
+import type { StagingRepository } from './staging-repository.ts'
 
 /** Objects of a desk, as many as there are, with a few processes of git. */
 
@@ -9,7 +9,10 @@ export interface FoundObject {
 }
 
 /** What each name means, as `ID`, `ID^{tree}` or `ID:path`; undefined for what is not there. */
-export async function lookUp({ ask }: Desk, names: readonly string[]): Promise<(FoundObject | undefined)[]> {
+export async function lookUp(
+  { ask }: StagingRepository,
+  names: readonly string[],
+): Promise<(FoundObject | undefined)[]> {
   if (names.length === 0) return []
   const format = '--batch-check=%(objectname) %(objecttype) %(objectsize)'
   const lines = (await ask(['cat-file', format], { input: lined(names) })).split('\n')
@@ -21,7 +24,7 @@ export async function lookUp({ ask }: Desk, names: readonly string[]): Promise<(
 
 /** Each with its bytes. */
 export async function* contentsOf<T extends FoundObject>(
-  { ask }: Desk,
+  { ask }: StagingRepository,
   found: readonly T[],
 ): AsyncGenerator<readonly [T, Buffer]> {
   for (const some of inBatches(found)) {
@@ -39,7 +42,7 @@ export async function* contentsOf<T extends FoundObject>(
 function* inBatches<T extends FoundObject>(found: readonly T[]): Generator<T[]> {
   let [some, bytes]: [T[], number] = [[], 0]
   for (const one of found) {
-    if (bytes + one.size > mostBytes && some.length > 0) {
+    if (bytes + one.size > maxBytes && some.length > 0) {
       yield some
       ;[some, bytes] = [[], 0]
     }
@@ -49,6 +52,6 @@ function* inBatches<T extends FoundObject>(found: readonly T[]): Generator<T[]> 
   if (some.length > 0) yield some
 }
 
-const mostBytes = 32 * 1024 * 1024
+const maxBytes = 32 * 1024 * 1024
 
 const lined = (names: readonly string[]): string => names.map((name) => `${name}\n`).join('')

@@ -2,27 +2,27 @@ import { AwError } from '../../../domain/errors.ts'
 import { isCommitId } from '../../../domain/git/ref.ts'
 import type { BranchOptions, BranchResult } from '../../../ports/git-results.ts'
 import { transferGuards } from '../../../sys/git/environment.ts'
-import type { Desk } from './staging-repository.ts'
-import { usedBy, type Target } from './target.ts'
+import type { StagingRepository } from './staging-repository.ts'
+import { branchInUse, type Target } from './target.ts'
 
 /**
  * Brings a commit with all that it needs into the target, then sets the branch, if it still is what it was when it was
  * looked at. Killed in between, objects are left that nothing leads to, which git removes in time.
  */
-export async function handOver(
-  desk: Desk,
+export async function pushCommit(
+  staging: StagingRepository,
   commit: string,
   { name, overwrite, reason }: BranchOptions,
 ): Promise<BranchResult> {
-  const { target } = desk
+  const { target } = staging
   if (target === undefined) throw new AwError('internal', 'There is no repository for a branch')
   const ref = `refs/heads/${name}`
   const before = await branchAt(target, ref)
   if (before === commit) return { before, changed: false }
   await assertFree(target, ref, name, before, overwrite)
-  await desk.ask(['update-ref', 'refs/heads/result', commit])
+  await staging.ask(['update-ref', 'refs/heads/result', commit])
   const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-auto-maintenance']
-  await target.ask(['fetch', ...quiet, '--', desk.repository, 'refs/heads/result'], {
+  await target.ask(['fetch', ...quiet, '--', staging.repository, 'refs/heads/result'], {
     env: { ...transferGuards(), GIT_ALLOW_PROTOCOL: 'file' },
   })
   // Somebody may have checked it out meanwhile.
@@ -48,7 +48,7 @@ const namedBy = async (target: Target, ref: string): Promise<string> =>
   (await target.ask(['symbolic-ref', '--quiet', ref]).catch(() => '')).trim()
 
 async function assertFree(target: Target, ref: string, name: string, before: string | null, overwrite: boolean) {
-  const used = await usedBy(target, ref)
+  const used = await branchInUse(target, ref)
   if (used !== undefined)
     throw new AwError('branch_in_use', `The branch ${name} is ${used}`, {
       hint: 'Choose another name, or check something else out there',

@@ -4,10 +4,10 @@ import { AwError } from '../../../domain/errors.ts'
 import type { BundleOptions, NewFile, WrittenPatch } from '../../../ports/git-results.ts'
 import { contentSteps } from '../../../sys/safe-fs/write/copy-content.ts'
 import { makeFile } from '../../../sys/fs/new-file.ts'
-import { ownWholeTree } from '../../../sys/copy/chown-tree.ts'
+import { chownTree } from '../../../sys/copy/chown-tree.ts'
 import { replaceFile } from '../../../sys/git/layout.ts'
-import { politely } from '../../../sys/trees/run-cancellable.ts'
-import type { Desk } from './staging-repository.ts'
+import { runCancellable } from '../../../sys/trees/run-cancellable.ts'
+import type { StagingRepository } from './staging-repository.ts'
 
 /** Results as files. Git writes them beside our repository; from there they come to where they are wanted, whole. */
 
@@ -17,46 +17,46 @@ const emptyTree = (sha256: boolean): string =>
     : '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
 /** Into an empty directory that nobody else reaches. Nothing of theirs runs: no filter is configured. */
-export async function writeFiles(desk: Desk, tree: string, directory: string): Promise<void> {
-  const env = { GIT_WORK_TREE: directory, GIT_INDEX_FILE: join(desk.repository, 'index-of-files') }
-  await desk.ask(['read-tree', '-m', '-u', '--end-of-options', tree], { env })
-  await ownWholeTree(directory)
+export async function writeFiles(staging: StagingRepository, tree: string, directory: string): Promise<void> {
+  const env = { GIT_WORK_TREE: directory, GIT_INDEX_FILE: join(staging.repository, 'index-of-files') }
+  await staging.ask(['read-tree', '-m', '-u', '--end-of-options', tree], { env })
+  await chownTree(directory)
 }
 
 /** What is given back in one piece. */
-const mostInMemory = 256 * 1024 * 1024
+const maxInMemory = 256 * 1024 * 1024
 
 export async function writePatch(
-  desk: Desk,
+  staging: StagingRepository,
   from: string | null,
   to: string,
   file: NewFile | null,
 ): Promise<WrittenPatch> {
-  const made = join(desk.repository, 'patch')
-  const sides = [from ?? emptyTree(desk.sha256), to]
-  const found = await desk.ask(['diff-tree', '-r', '-M', '-l400', '--raw', '-z', ...sides])
+  const made = join(staging.repository, 'patch')
+  const sides = [from ?? emptyTree(staging.sha256), to]
+  const found = await staging.ask(['diff-tree', '-r', '-M', '-l400', '--raw', '-z', ...sides])
   const entries = found.split('\0').filter((field) => field.startsWith(':'))
   // Of a link that is moved git tells no mode, and then does not know that it goes away for what comes in its place.
   const renames = entries.some((entry) => /^:120000 .* R\d*$/.test(entry)) ? ['--no-renames'] : ['-M', '-l400']
   // As plain as can be: neither settings nor attributes say how it looks.
   const plain = ['--no-color', '--no-ext-diff', '--no-textconv', '--src-prefix=a/', '--dst-prefix=b/', '--unified=3']
   const whole = ['-r', '-p', '--binary', '--full-index', ...renames, ...plain]
-  await desk.ask(['diff-tree', ...whole, `--output=${made}`, ...sides])
+  await staging.ask(['diff-tree', ...whole, `--output=${made}`, ...sides])
   if (found.split('\0').some((field) => !field.startsWith(':') && field.includes(' '))) quoteHeads(made)
   const files = entries.length
   const bytes = fs.statSync(made).size
   if (file !== null) {
-    await deliver(desk, made, file, 'changes.patch')
+    await deliver(staging, made, file, 'changes.patch')
     return { files, bytes, content: null }
   }
-  if (bytes <= mostInMemory) return { files, bytes, content: fs.readFileSync(made) }
+  if (bytes <= maxInMemory) return { files, bytes, content: fs.readFileSync(made) }
   throw tooLarge(bytes)
 }
 
 const tooLarge = (bytes: number): AwError =>
   new AwError('file_too_large', `The patch has ${bytes} bytes: too much for one answer`, {
     hint: 'Name a file for it; or export a branch or a bundle',
-    data: { bytes, max_bytes: mostInMemory },
+    data: { bytes, max_bytes: maxInMemory },
   })
 
 /**
@@ -64,7 +64,7 @@ const tooLarge = (bytes: number): AwError =>
  * read its own patch. In quotes it is.
  */
 function quoteHeads(patch: string): void {
-  if (fs.statSync(patch).size > mostInMemory) throw tooLarge(fs.statSync(patch).size)
+  if (fs.statSync(patch).size > maxInMemory) throw tooLarge(fs.statSync(patch).size)
   const text = fs.readFileSync(patch, 'latin1')
   const plain = /^diff --git a\/([^"\n]*) b\/\1$/gm
   const quoted = text.replaceAll(plain, (line, name: string) =>
@@ -73,20 +73,29 @@ function quoteHeads(patch: string): void {
   replaceFile(patch, Buffer.from(quoted, 'latin1'))
 }
 
-export async function writeBundle(desk: Desk, commit: string, { branch, since, file }: BundleOptions): Promise<number> {
-  const made = join(desk.repository, 'bundle')
+export async function writeBundle(
+  staging: StagingRepository,
+  commit: string,
+  { branch, since, file }: BundleOptions,
+): Promise<number> {
+  const made = join(staging.repository, 'bundle')
   const ref = `refs/heads/${branch}`
-  await desk.ask(['update-ref', ref, commit])
-  await desk.ask(['symbolic-ref', 'HEAD', ref])
-  await desk.ask(['bundle', 'create', '--quiet', made, 'HEAD', ref, ...since.map((id) => `^${id}`)])
-  await deliver(desk, made, file, 'workspace.bundle')
+  await staging.ask(['update-ref', ref, commit])
+  await staging.ask(['symbolic-ref', 'HEAD', ref])
+  await staging.ask(['bundle', 'create', '--quiet', made, 'HEAD', ref, ...since.map((id) => `^${id}`)])
+  await deliver(staging, made, file, 'workspace.bundle')
   return fs.statSync(made).size
 }
 
-async function deliver({ signal }: Desk, made: string, { path, replace }: NewFile, such: string): Promise<void> {
+async function deliver(
+  { signal }: StagingRepository,
+  made: string,
+  { path, replace }: NewFile,
+  such: string,
+): Promise<void> {
   const from = fs.openSync(made, 'r')
   try {
-    await makeFile(path, { replace, such }, (to) => politely(contentSteps(from, to), signal))
+    await makeFile(path, { replace, such }, (to) => runCancellable(contentSteps(from, to), signal))
   } finally {
     fs.closeSync(from)
   }

@@ -3,44 +3,44 @@ import { basename, join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import { isCommitId } from '../../../domain/git/ref.ts'
 import type { AddedTree, AddOptions, CommitOptions, ResultRepository, TakeOptions } from '../../../ports/git-results.ts'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { run } from '../../../sys/processes/run.ts'
 import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
-import { hardened, lenientFsck } from '../../../sys/git/environment.ts'
+import { hardenedEnvironment, lenientFsck } from '../../../sys/git/environment.ts'
 import { exportFailure } from '../../../sys/git/failures.ts'
 import { formatShallow, makeRepository, replaceFile } from '../../../sys/git/layout.ts'
 import { objectId } from './new-objects.ts'
 import type { GitProgram } from '../../../sys/git/program.ts'
-import { handOver } from './push.ts'
-import { withKeptLineEnds } from './line-ends.ts'
+import { pushCommit } from './push.ts'
+import { withNormalizedLineEnds } from './line-ends.ts'
 import { writeBundle, writeFiles, writePatch } from './result-files.ts'
 import type { Target } from './target.ts'
 import { nothingTracked, treeStream, type Report, type Tracked } from './tree-stream.ts'
-import { commitsWithout } from './strip-agent-blocks.ts'
+import { stripAgentBlocks } from './strip-agent-blocks.ts'
 
 /** Where results are put together: a repository of ours, which finds what a target has in the target. */
-export interface Desk {
+export interface StagingRepository {
   readonly git: GitProgram
   readonly repository: string
   readonly sha256: boolean
   readonly target: Target | undefined
   readonly signal: AbortSignal | undefined
   /** What git says here. A failure is `export_failed`. */
-  readonly ask: (args: readonly string[], options?: DeskOptions) => Promise<string>
+  readonly ask: (args: readonly string[], options?: StagingOptions) => Promise<string>
 }
 
-interface DeskOptions {
+interface StagingOptions {
   readonly input?: string | Iterable<Uint8Array> | AsyncIterable<Uint8Array> | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
 }
 
 const hour = 3_600_000
 
-export function openDesk(
+export function openStagingRepository(
   git: GitProgram,
   directory: string,
   { target, sha256, signal }: { target: Target | undefined; sha256: boolean; signal: AbortSignal | undefined },
-): Desk {
+): StagingRepository {
   const repository = join(directory, 'results.git')
   makeRepository(repository, {
     head: 'refs/heads/main',
@@ -57,9 +57,15 @@ export function openDesk(
     target,
     signal,
     async ask(args, { input, env } = {}) {
-      const options = { cwd: '/', env: hardened(repository, { ...env }), timeoutMs: hour, signal, group: true }
+      const options = {
+        cwd: '/',
+        env: hardenedEnvironment(repository, { ...env }),
+        timeoutMs: hour,
+        signal,
+        group: true,
+      }
       try {
-        return (await run(git.path, args, { ...options, input, maxOutput: mostOutput, ...bytes })).stdout
+        return (await run(git.path, args, { ...options, input, maxOutput, ...bytes })).stdout
       } catch (error) {
         throw exportFailure(error, 'The export cannot be made')
       }
@@ -68,7 +74,7 @@ export function openDesk(
 }
 
 /** A tree that names itself over and over has more files than can be listed: that is no repository. */
-const mostOutput = 256 * 1024 * 1024
+const maxOutput = 256 * 1024 * 1024
 const bytes = { encoding: 'latin1', endsAtMax: true } as const
 
 /** As git reads it: in quotes if it could be taken for something else than a path. */
@@ -76,42 +82,47 @@ const alternate = (path: string): string =>
   /^[#"]|[\n"\\]/.test(path) ? `"${path.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"` : path
 
 /** What is put together there; see the port. */
-export function resultRepository(desk: Desk): ResultRepository {
+export function resultRepository(staging: StagingRepository): ResultRepository {
   let trees = 0
   return {
-    take: (pack, options) => take(desk, pack, options),
+    take: (pack, options) => take(staging, pack, options),
     treeIn,
     async known(commits) {
       const ids = commits.filter(isCommitId)
       if (ids.length === 0) return []
-      const found = await desk.ask(['cat-file', '--batch-check=%(objectname) %(objecttype)'], { input: lines(ids) })
+      const found = await staging.ask(['cat-file', '--batch-check=%(objectname) %(objecttype)'], { input: lines(ids) })
       return found.split('\n').flatMap((line) => (line.endsWith(' commit') ? [line.split(' ')[0] ?? ''] : []))
     },
-    isAncestor: (commit, of) => succeeds(desk, ['merge-base', '--is-ancestor', commit, of]),
-    count: async (to, without) => Number(await desk.ask(['rev-list', '--count', to, ...without.map((id) => `^${id}`)])),
-    treeOf: async (commit) => (await desk.ask(['rev-parse', '--verify', `${commit}^{tree}`])).trim(),
+    isAncestor: (commit, of) => succeeds(staging, ['merge-base', '--is-ancestor', commit, of]),
+    count: async (to, without) =>
+      Number(await staging.ask(['rev-list', '--count', to, ...without.map((id) => `^${id}`)])),
+    treeOf: async (commit) => (await staging.ask(['rev-parse', '--verify', `${commit}^{tree}`])).trim(),
     async resolve(name) {
       const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
-      const found = (await desk.target?.ask(args).catch(() => ''))?.trim()
+      const found = (await staging.target?.ask(args).catch(() => ''))?.trim()
       if (found !== undefined && isCommitId(found)) return found
-      throw new AwError('invalid_input', `${JSON.stringify(name)} is no commit of ${desk.target?.path}`, {
+      throw new AwError('invalid_input', `${JSON.stringify(name)} is no commit of ${staging.target?.path}`, {
         hint: 'Give the name of a branch or a tag, or a commit id',
         data: { field: 'onto' },
       })
     },
-    add: (directory, options) => add(desk, directory, options, `refs/aw/tree-${++trees}`),
-    checkOut: (tree, directory) => writeFiles(desk, tree, directory),
-    commit: (options) => commit(desk, options),
-    without: (id, options) => commitsWithout(desk, id, options),
-    patch: (from, to, file) => writePatch(desk, from, to, file),
-    bundle: (id, options) => writeBundle(desk, id, options),
-    branch: (id, options) => handOver(desk, id, options),
+    add: (directory, options) => add(staging, directory, options, `refs/aw/tree-${++trees}`),
+    checkOut: (tree, directory) => writeFiles(staging, tree, directory),
+    commit: (options) => commit(staging, options),
+    without: (id, options) => stripAgentBlocks(staging, id, options),
+    patch: (from, to, file) => writePatch(staging, from, to, file),
+    bundle: (id, options) => writeBundle(staging, id, options),
+    branch: (id, options) => pushCommit(staging, id, options),
   }
 }
 
 const lines = (items: readonly string[]): string => items.map((item) => `${item}\n`).join('')
 
-async function take({ repository, target, ask }: Desk, pack: AsyncIterable<Uint8Array>, options: TakeOptions) {
+async function take(
+  { repository, target, ask }: StagingRepository,
+  pack: AsyncIterable<Uint8Array>,
+  options: TakeOptions,
+) {
   const { maxBytes, cuts = [] } = options
   const all = [...new Set([...(target?.cuts ?? []), ...cuts.filter(isCommitId)])]
   if (cuts.length > 0) replaceFile(join(repository, 'shallow'), formatShallow(all))
@@ -127,7 +138,7 @@ function treeIn(commit: string, content: Uint8Array): string {
   })
 }
 
-async function succeeds({ ask }: Desk, args: readonly string[]): Promise<boolean> {
+async function succeeds({ ask }: StagingRepository, args: readonly string[]): Promise<boolean> {
   try {
     await ask(args)
     return true
@@ -137,24 +148,29 @@ async function succeeds({ ask }: Desk, args: readonly string[]): Promise<boolean
   }
 }
 
-async function add(desk: Desk, directory: string, options: AddOptions, ref: string): Promise<AddedTree> {
-  const tracked = options.tracked === null ? nothingTracked : await trackedIn(desk, options.tracked, options.exclude)
+async function add(
+  staging: StagingRepository,
+  directory: string,
+  options: AddOptions,
+  ref: string,
+): Promise<AddedTree> {
+  const tracked = options.tracked === null ? nothingTracked : await trackedIn(staging, options.tracked, options.exclude)
   const report: Report = { files: 0, bytes: 0, ignored: 0, leftOut: [] }
   const top = openContent(directory)
   try {
     const stream = treeStream(top, ref, { ...options, tracked }, report)
-    await desk.ask(['fast-import', '--quiet', '--done', '--date-format=raw'], { input: stream })
+    await staging.ask(['fast-import', '--quiet', '--done', '--date-format=raw'], { input: stream })
   } finally {
     fs.closeSync(top)
   }
-  const found = (await desk.ask(['rev-parse', '--verify', `${ref}^{tree}`])).trim()
-  const tree = options.tracked === null ? found : await withKeptLineEnds(desk, options.tracked, tracked, found)
+  const found = (await staging.ask(['rev-parse', '--verify', `${ref}^{tree}`])).trim()
+  const tree = options.tracked === null ? found : await withNormalizedLineEnds(staging, options.tracked, tracked, found)
   const left = report.leftOut.map(({ path, reason }) => ({ path: Buffer.from(path, 'latin1').toString(), reason }))
   return { tree, files: report.files, ignored: report.ignored, left_out: left }
 }
 
 function openContent(directory: string): number {
-  const top = unless(['ENOTDIR', 'ENOENT', 'ELOOP'], () => fs.openSync(directory, directoryFlags))
+  const top = ignoreErrors(['ENOTDIR', 'ENOENT', 'ELOOP'], () => fs.openSync(directory, directoryFlags))
   if (top !== undefined) return top
   const name = basename(directory)
   throw new AwError('export_failed', `In the place of the content of the workspace is no directory: ${name}`, {
@@ -163,7 +179,7 @@ function openContent(directory: string): number {
   })
 }
 
-async function trackedIn({ ask }: Desk, tree: string, exclude: readonly string[]): Promise<Tracked> {
+async function trackedIn({ ask }: StagingRepository, tree: string, exclude: readonly string[]): Promise<Tracked> {
   const files = new Set<string>()
   const links = new Map<string, string>()
   const excluded: { mode: string; id: string; path: string }[] = []
@@ -177,7 +193,10 @@ async function trackedIn({ ask }: Desk, tree: string, exclude: readonly string[]
   return { files, links, excluded }
 }
 
-async function commit({ ask }: Desk, { tree, parent, message, author, at }: CommitOptions): Promise<string> {
+async function commit(
+  { ask }: StagingRepository,
+  { tree, parent, message, author, at }: CommitOptions,
+): Promise<string> {
   const when = `${Math.floor(at.getTime() / 1000)} +0000`
   const env = Object.fromEntries(
     ['AUTHOR', 'COMMITTER'].flatMap((who) => [

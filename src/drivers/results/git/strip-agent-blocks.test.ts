@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { blocksFor, inject } from '../../../domain/workspace/agent-files.ts'
 import { findProgram } from '../../../sys/processes/run.ts'
-import { openDesk, type Desk } from './staging-repository.ts'
-import { commitsWithout } from './strip-agent-blocks.ts'
+import { openStagingRepository, type StagingRepository } from './staging-repository.ts'
+import { stripAgentBlocks } from './strip-agent-blocks.ts'
 
 let base = ''
 beforeEach(() => {
@@ -20,10 +20,14 @@ const withBlock = (text: string): Buffer => inject(Buffer.from(text), 'ours')
 const started = (): string[] => fs.readFileSync(join(base, 'started'), 'utf8').trim().split('\n')
 
 /** A desk whose git writes down each time that it is started, with what is given to fast-import in it. */
-function desk(sha256: boolean, stream: string): { desk: Desk; git: (...args: string[]) => string } {
+function desk(sha256: boolean, stream: string): { desk: StagingRepository; git: (...args: string[]) => string } {
   const [program, real] = [join(base, 'git'), findProgram('git', []) ?? 'git']
   fs.writeFileSync(program, `#!/bin/sh\necho "$1" >> "${base}/started"\nexec "${real}" "$@"\n`, { mode: 0o755 })
-  const made = openDesk({ path: program, version: [2, 45, 1] }, base, { target: undefined, sha256, signal: undefined })
+  const made = openStagingRepository({ path: program, version: [2, 45, 1] }, base, {
+    target: undefined,
+    sha256,
+    signal: undefined,
+  })
   const options = { env: { PATH: process.env['PATH'], HOME: '/nonexistent', GIT_DIR: made.repository } }
   execFileSync('git', ['fast-import', '--quiet'], { ...options, input: stream })
   return { desk: made, git: (...args) => execFileSync('git', args, { ...options, encoding: 'utf8' }).trim() }
@@ -49,7 +53,7 @@ test.each([false, true])(
       `${first}${commit('main', 'block', file('CLAUDE.md', withBlock('project')))}${more.join('')}`,
     )
     const [head, root] = [git('rev-parse', 'main'), git('rev-list', '--max-parents=0', 'main')]
-    const bare = await commitsWithout(at, head, { since: [root], blocks })
+    const bare = await stripAgentBlocks(at, head, { since: [root], blocks })
     expect(started().length).toBeLessThan(12)
     git('fsck', '--strict', bare)
     expect(git('show', `${bare}:CLAUDE.md`)).toBe('project')
@@ -65,8 +69,8 @@ test('what came before the first of them, or has none, stays what it is', async 
   const stream = `${commit('main', '1', file('f', '1'))}${commit('main', '22', file('f', '2'))}`
   const { desk: at, git } = desk(false, stream)
   const head = git('rev-parse', 'main')
-  expect(await commitsWithout(at, head, { since: [], blocks })).toBe(head)
-  expect(await commitsWithout(at, head, { since: [], blocks: [] })).toBe(head)
+  expect(await stripAgentBlocks(at, head, { since: [], blocks })).toBe(head)
+  expect(await stripAgentBlocks(at, head, { since: [], blocks: [] })).toBe(head)
 })
 
 test('of two lines that meet, both are told anew, and a file that was nothing else is gone', async () => {
@@ -77,7 +81,7 @@ test('of two lines that meet, both are told anew, and a file that was nothing el
     commit('main', '4444', 'merge :3\n', file('CLAUDE.md', inject(null, 'ours')), file('s', '3')),
   ].join('')
   const { desk: at, git } = desk(false, stream)
-  const bare = await commitsWithout(at, git('rev-parse', 'main'), { since: [], blocks })
+  const bare = await stripAgentBlocks(at, git('rev-parse', 'main'), { since: [], blocks })
   expect(git('ls-tree', '--name-only', bare).split('\n')).toEqual(['f', 'g', 's'])
   expect(git('rev-parse', `${bare}^2`)).toBe(git('rev-parse', 'side'))
   expect(git('rev-parse', `${bare}^1^`)).toBe(git('rev-parse', 'main~2'))

@@ -1,8 +1,8 @@
-import { mostAgentFileBytes, withoutBlocks, type AgentBlock } from '../../../domain/workspace/agent-files.ts'
+import { maxAgentFileBytes, withoutBlocks, type AgentBlock } from '../../../domain/workspace/agent-files.ts'
 import { isCommitId } from '../../../domain/git/ref.ts'
 import { newObjects, type NewObjects } from './new-objects.ts'
 import { contentsOf, lookUp, type FoundObject } from './object-batch.ts'
-import type { Desk } from './staging-repository.ts'
+import type { StagingRepository } from './staging-repository.ts'
 
 /**
  * Commits anew without what aw had put into files for agents, as somebody who committed everything committed that too.
@@ -10,20 +10,20 @@ import type { Desk } from './staging-repository.ts'
  *
  * There may be thousands: how often git is started does not depend on that.
  */
-export async function commitsWithout(
-  desk: Desk,
+export async function stripAgentBlocks(
+  staging: StagingRepository,
   head: string,
   { since, blocks }: { since: readonly string[]; blocks: readonly AgentBlock[] },
 ): Promise<string> {
   if (blocks.length === 0) return head
   const range = [head, ...since.map((id) => `^${id}`)]
-  const ids = (await desk.ask(['rev-list', '--topo-order', '--reverse', ...range])).split('\n').filter(isCommitId)
-  const objects = newObjects(desk.sha256)
-  const files = await bareFiles(desk, ids, blocks, objects)
+  const ids = (await staging.ask(['rev-list', '--topo-order', '--reverse', ...range])).split('\n').filter(isCommitId)
+  const objects = newObjects(staging.sha256)
+  const files = await bareFiles(staging, ids, blocks, objects)
   if (files.of.size === 0) return head
-  const trees = await bareTrees(desk, files, objects)
-  const made = await bareCommits(desk, ids, trees, objects)
-  await desk.ask(['index-pack', '--stdin'], { input: objects.pack() })
+  const trees = await bareTrees(staging, files, objects)
+  const made = await bareCommits(staging, ids, trees, objects)
+  await staging.ask(['index-pack', '--stdin'], { input: objects.pack() })
   return made.get(head) ?? head
 }
 
@@ -37,7 +37,7 @@ interface BareFiles {
 const keyOf = (path: string, id: string): string => `${path} ${id}`
 
 async function bareFiles(
-  desk: Desk,
+  staging: StagingRepository,
   ids: readonly string[],
   blocks: readonly AgentBlock[],
   objects: NewObjects,
@@ -45,17 +45,17 @@ async function bareFiles(
   const paths = [...new Set(blocks.map(({ path }) => path))]
   const names = ids.flatMap((commit) => paths.map((path) => ({ commit, path })))
   const found = await lookUp(
-    desk,
+    staging,
     names.map(({ commit, path }) => `${commit}:${path}`),
   )
   const files = names.flatMap(({ commit, path }, index) => {
     const file = found[index]
-    if (file?.kind !== 'blob' || file.size > mostAgentFileBytes) return []
+    if (file?.kind !== 'blob' || file.size > maxAgentFileBytes) return []
     return [{ ...file, commit, path, key: keyOf(latin1(path), file.id) }]
   })
   const unique = [...new Map(files.map((one) => [one.key, one])).values()]
   const of = new Map<string, string | null>()
-  for await (const [{ path, key }, content] of contentsOf(desk, unique)) {
+  for await (const [{ path, key }, content] of contentsOf(staging, unique)) {
     const known = blocks.filter((block) => block.path === path)
     const { rest, blocks: count } = withoutBlocks(content, known)
     if (count > 0) of.set(key, rest && objects.add('blob', rest))
@@ -73,20 +73,20 @@ interface BareTrees {
   readonly before: ReadonlyMap<string, string>
 }
 
-async function bareTrees(desk: Desk, files: BareFiles, objects: NewObjects): Promise<BareTrees> {
+async function bareTrees(staging: StagingRepository, files: BareFiles, objects: NewObjects): Promise<BareTrees> {
   const { holders } = files
   const found = await lookUp(
-    desk,
+    staging,
     holders.map((id) => `${id}^{tree}`),
   )
   const unique = [...new Map(found.flatMap((tree) => (tree === undefined ? [] : [[tree.id, tree] as const]))).values()]
   const of = new Map<string, string>()
-  for await (const [{ id }, content] of contentsOf(desk, unique)) {
-    const bare = bareTree(content, files, desk.sha256)
+  for await (const [{ id }, content] of contentsOf(staging, unique)) {
+    const bare = bareTree(content, files, staging.sha256)
     if (bare !== undefined) of.set(id, objects.add('tree', bare))
   }
   const parents = await lookUp(
-    desk,
+    staging,
     holders.map((id) => `${id}^1^{tree}`),
   )
   const before = new Map(holders.flatMap((id, index) => pairOf(id, parents[index])))
@@ -115,15 +115,15 @@ function bareTree(content: Buffer, files: BareFiles, sha256: boolean): Buffer | 
 
 /** By the id of each that is another now: what it is, or what comes in its place. */
 async function bareCommits(
-  desk: Desk,
+  staging: StagingRepository,
   ids: readonly string[],
   trees: BareTrees,
   objects: NewObjects,
 ): Promise<Map<string, string>> {
   const made = new Map<string, string>()
   const treeAt = new Map<string, string>()
-  const found = (await lookUp(desk, ids)).flatMap((one) => one ?? [])
-  for await (const [{ id }, content] of contentsOf(desk, found)) {
+  const found = (await lookUp(staging, ids)).flatMap((one) => one ?? [])
+  for await (const [{ id }, content] of contentsOf(staging, found)) {
     const commit = commitIn(content)
     const tree = trees.of.get(commit.tree) ?? commit.tree
     treeAt.set(id, tree)

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { AwError } from '../../../domain/errors.ts'
 import { isCommitId } from '../../../domain/git/ref.ts'
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
-import { outside, run } from '../../../sys/processes/run.ts'
-import { hardened } from '../../../sys/git/environment.ts'
+import { isOutsideOf, run } from '../../../sys/processes/run.ts'
+import { hardenedEnvironment } from '../../../sys/git/environment.ts'
 import { exportFailure, gitExitCode } from '../../../sys/git/failures.ts'
 import type { GitProgram } from '../../../sys/git/program.ts'
 
@@ -37,9 +37,9 @@ export async function openTarget(
   signal?: AbortSignal,
 ): Promise<Target> {
   const real = realDirectory(path)
-  const isOutside = outside(avoid)
+  const isOutside = isOutsideOf(avoid)
   if (!isOutside(real)) throw refused(path, 'it is in the home of aw, where agents work')
-  const { GIT_DIR: _, ...env } = hardened('')
+  const { GIT_DIR: _, ...env } = hardenedEnvironment('')
   const asked = ['--path-format=absolute', '--git-common-dir', '--show-object-format']
   const { stdout } = await run(git.path, ['rev-parse', ...asked], {
     cwd: real,
@@ -60,7 +60,13 @@ export async function openTarget(
     cuts: (readIfPresent(join(common, 'shallow')) ?? '').split('\n').filter(isCommitId),
     async ask(args, { input, env: more } = {}) {
       try {
-        const options = { cwd: '/', env: hardened(common, { ...more }), timeoutMs: hour, signal, group: true }
+        const options = {
+          cwd: '/',
+          env: hardenedEnvironment(common, { ...more }),
+          timeoutMs: hour,
+          signal,
+          group: true,
+        }
         const maxOutput = 16 * 1024 * 1024
         return (await run(git.path, args, { ...options, input, maxOutput, encoding: 'latin1' })).stdout
       } catch (error) {
@@ -88,7 +94,7 @@ const refused = (path: string, why: string, cause?: unknown): AwError =>
   })
 
 /** Why a branch must not be moved: what is checked out somewhere would then not be what it was. */
-export async function usedBy({ ask, common }: Target, ref: string): Promise<string | undefined> {
+export async function branchInUse({ ask, common }: Target, ref: string): Promise<string | undefined> {
   const lines = (await ask(['worktree', 'list', '--porcelain', '-z'])).split('\0')
   let tree = ''
   for (const line of lines) {

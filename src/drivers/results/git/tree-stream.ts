@@ -1,14 +1,14 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
 import { folderRules, type FolderRules } from '../../../domain/sources/folder-rules.ts'
-import { isGitsName } from '../../../domain/git/names.ts'
+import { isDotGitName } from '../../../domain/git/names.ts'
 import { quoted } from '../../../domain/git/patch.ts'
 import { readRules } from '../../../sys/copy/read-rules.ts'
 import { at, directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
 import { linkTarget } from '../../../sys/trees/link-target.ts'
 import { atBytes } from '../../../sys/trees/names.ts'
-import { type Facts, factsOf } from '../../../sys/trees/stat.ts'
-import { openSeen } from '../../../sys/trees/unlock.ts'
+import { decodeStat, type StatFields } from '../../../sys/trees/stat.ts'
+import { openIfUnchanged } from '../../../sys/trees/unlock.ts'
 import { type Visit, walkTree } from '../../../sys/trees/walk.ts'
 
 export interface TreeOptions {
@@ -38,11 +38,17 @@ export interface Report {
   bytes: number
   /** How many things git ignores; a directory of them counts as one. */
   ignored: number
-  readonly leftOut: { path: string; reason: LeftOut }[]
+  readonly leftOut: { path: string; reason: OmittedKind }[]
 }
 
 /** `submodule`: what is in it; the commit that it was at stays. */
-export type LeftOut = 'fifo' | 'socket' | 'device' | 'reserved name' | 'link in the place of .gitmodules' | 'submodule'
+export type OmittedKind =
+  | 'fifo'
+  | 'socket'
+  | 'device'
+  | 'reserved name'
+  | 'link in the place of .gitmodules'
+  | 'submodule'
 
 const chunkSize = 1024 * 1024
 
@@ -58,7 +64,7 @@ export function* treeStream(top: number, ref: string, options: TreeOptions, repo
   const kept = heldDirectories(options.tracked)
   const enters = (path: string): boolean => entered.has(path)
   for (const visit of walkTree(top, { exclude: options.exclude, enters })) {
-    const facts = factsOf(visit.print)
+    const facts = decodeStat(visit.print)
     const verdict = judge(visit, facts)
     if (verdict === 'out') continue
     if (verdict === 'enter') entered.set(visit.path, below(visit))
@@ -67,12 +73,12 @@ export function* treeStream(top: number, ref: string, options: TreeOptions, repo
   }
   yield text('done\n')
 
-  function judge({ path, name, directory }: Visit, { kind }: Facts): 'out' | 'take' | 'enter' | { link: string } {
-    const leave = (reason: LeftOut): 'out' => {
+  function judge({ path, name, directory }: Visit, { kind }: StatFields): 'out' | 'take' | 'enter' | { link: string } {
+    const leave = (reason: OmittedKind): 'out' => {
       report.leftOut.push({ path, reason })
       return 'out'
     }
-    if (isGitsName(name)) return name === '.git' ? 'out' : leave('reserved name')
+    if (isDotGitName(name)) return name === '.git' ? 'out' : leave('reserved name')
     const link = kind === 'directory' ? options.tracked.links.get(path) : undefined
     if (link !== undefined) {
       if (fs.readdirSync(at(directory, text(name))).length > 0) leave('submodule')
@@ -123,7 +129,7 @@ function heldDirectories({ files, links }: Tracked): Set<string> {
   return found
 }
 
-function* entry(visit: Visit, facts: Facts, { maxBytes }: TreeOptions, report: Report): Generator<Buffer> {
+function* entry(visit: Visit, facts: StatFields, { maxBytes }: TreeOptions, report: Report): Generator<Buffer> {
   const { path, name, directory } = visit
   report.files += 1
   if (facts.kind === 'symlink') {
@@ -140,7 +146,7 @@ function* entry(visit: Visit, facts: Facts, { maxBytes }: TreeOptions, report: R
 }
 
 function* contentOf({ directory, name, path, print }: Visit, size: number): Generator<Buffer> {
-  const fd = openSeen(directory, name, print)
+  const fd = openIfUnchanged(directory, name, print)
   if (fd === undefined) throw changed(path)
   try {
     for (let done = 0; done < size;) {

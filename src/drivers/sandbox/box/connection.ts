@@ -109,7 +109,7 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
       greeted = true
       return isReady(numberTag(tags, 'p'))
     }
-    if (!greeted && frame.type === answer.err) throw turnedAway(readFailure(frame.payload))
+    if (!greeted && frame.type === answer.err) throw connectionRefused(readFailure(frame.payload))
     const channel = channels.get(frame.id)
     if (channel === undefined) throw malformed('an answer that nobody waits for')
     if (lastFrames.has(frame.type)) channels.delete(frame.id)
@@ -124,9 +124,11 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
       end(error instanceof AwError ? error : malformed(String(error)))
     }
   })
-  socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'EAGAIN' ? crowded() : gone(error)))
+  socket.on('error', (error: NodeJS.ErrnoException) =>
+    end(error.code === 'EAGAIN' ? tooManyConnections() : sandboxGone(error)),
+  )
   socket.on('close', () => {
-    end(gone())
+    end(sandboxGone())
     isClosed()
   })
 
@@ -164,7 +166,7 @@ function conversations(socket: Socket): { ready: Promise<number>; connection: Om
     },
     ask: (type, payload, options) => ask(open, type, payload, options),
     async [Symbol.asyncDispose]() {
-      end(gone())
+      end(sandboxGone())
       await closed
     },
   }
@@ -221,17 +223,17 @@ const silent = (timeoutMs: number): AwError =>
   })
 
 /** In the place of a greeting. */
-const turnedAway = ({ errno, text }: { errno: number; text: string }): AwError =>
+const connectionRefused = ({ errno, text }: { errno: number; text: string }): AwError =>
   errno === constants.errno.EAGAIN
-    ? crowded()
+    ? tooManyConnections()
     : new AwError('aw_command_failed', `The sandbox took no connection: ${text}`, { data: { errno } })
 
-const crowded = (): AwError =>
+const tooManyConnections = (): AwError =>
   new AwError('limit_reached', 'The sandbox has too many connections', {
     hint: 'It takes 256 at once; wait until some of the commands and forwarded ports that use it have ended',
   })
 
-export const gone = (cause?: unknown): AwError =>
+export const sandboxGone = (cause?: unknown): AwError =>
   new AwError('sandbox_gone', 'The sandbox has ended, and what ran in it has ended with it', {
     hint: 'aw start makes a new one',
     ...(cause === undefined ? {} : { cause }),

@@ -3,7 +3,7 @@ import { request } from './frames.ts'
 import type { BoxOwners, BoxRecord } from './record.ts'
 
 /** A box that lives, and our connection to it. */
-export interface LivingBox {
+export interface ConnectedBox {
   readonly record: BoxRecord
   readonly owners: BoxOwners
   readonly connection: BoxConnection
@@ -15,10 +15,10 @@ export interface LivingBox {
  */
 
 const keptMs = 2000
-const mostOfOne = 2
+const maxOfOne = 2
 
 interface Kept {
-  readonly box: LivingBox
+  readonly box: ConnectedBox
   readonly until: NodeJS.Timeout
 }
 
@@ -26,17 +26,17 @@ interface Kept {
 const idle = new Map<string, Kept[]>()
 
 /** One that still stands, if there is one. */
-export function takeIdle(directory: string): LivingBox | undefined {
+export function takeIdleConnection(directory: string): ConnectedBox | undefined {
   for (;;) {
     const kept = idle.get(directory)?.pop()
     if (kept === undefined) return void idle.delete(directory)
     clearTimeout(kept.until)
-    if (kept.box.connection.wake()) return lent(directory, kept.box)
+    if (kept.box.connection.wake()) return lendConnection(directory, kept.box)
   }
 }
 
 /** The same box; when its user is done with it, another may have the connection. */
-export function lent(directory: string, box: LivingBox): LivingBox {
+export function lendConnection(directory: string, box: ConnectedBox): ConnectedBox {
   // One that ends with its command has no next user.
   if (box.record.once) return box
   const { connection } = box
@@ -54,16 +54,16 @@ export function lent(directory: string, box: LivingBox): LivingBox {
         if (isGivenBack) return
         isGivenBack = true
         // What was frozen goes on when the connection ends.
-        if (hasFrozen || !keep(directory, box)) await connection[Symbol.asyncDispose]()
+        if (hasFrozen || !keepIdle(directory, box)) await connection[Symbol.asyncDispose]()
       },
     },
   }
 }
 
-function keep(directory: string, box: LivingBox): boolean {
+function keepIdle(directory: string, box: ConnectedBox): boolean {
   const others = idle.get(directory) ?? []
   // With something still going on it is closed, which ends that.
-  if (others.length >= mostOfOne || !box.connection.rest()) return false
+  if (others.length >= maxOfOne || !box.connection.rest()) return false
   const close = (): void => {
     const left = (idle.get(directory) ?? []).filter((kept) => kept.box !== box)
     if (left.length > 0) idle.set(directory, left)
@@ -75,7 +75,7 @@ function keep(directory: string, box: LivingBox): boolean {
 }
 
 /** Closes those to the boxes below a directory. */
-export async function closeIdle(run: string): Promise<void> {
+export async function closeIdleConnections(run: string): Promise<void> {
   const own = [...idle.keys()].filter((directory) => directory.startsWith(`${run}/`))
   const closing = own.flatMap((directory) => idle.get(directory) ?? [])
   for (const directory of own) idle.delete(directory)

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { AwError } from '../../../domain/errors.ts'
 import type { Exit } from '../../../domain/sandbox/spec.ts'
 import type { CommandInput, Execution, OutputChunk } from '../../../ports/sandbox-driver.ts'
-import { type BoxConnection, gone } from './connection.ts'
+import { type BoxConnection, sandboxGone } from './connection.ts'
 import {
   answer,
   decodeTags,
@@ -81,7 +81,7 @@ export function runJob(box: BoxConnection, job: Job): RunningJob {
   try {
     id = box.open(request.exec, encodeTags(jobTags(job, credit.first)), { onFrame, onGone: finish })
   } catch (error) {
-    return failed(error instanceof AwError ? error : gone(error))
+    return failed(error instanceof AwError ? error : sandboxGone(error))
   }
   job.signal?.addEventListener('abort', kill, { once: true })
   if (job.input !== undefined) void feed(box, id, job.input, input)

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, readSync, watch } from 
 import { join } from 'node:path'
 import { decodeTags, numberTag } from './frames.ts'
 import { readExit } from './job.ts'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import type { LogItem, ReadOptions, KeptEnd } from '../../../ports/kept-logs.ts'
 
 /**
@@ -12,13 +12,13 @@ import type { LogItem, ReadOptions, KeptEnd } from '../../../ports/kept-logs.ts'
 
 const headBytes = 13
 const nothing = new Uint8Array(0)
-const mostAtOnce = 1 << 20
+const maxAtOnce = 1 << 20
 /** Whoever waits for more looks again after so long, should nobody tell. */
 const lookAgainMs = 500
 
 /** How the command ended, if it has. */
 export function readKeptEnd(directory: string): KeptEnd | undefined {
-  const bytes = unless(['ENOENT', 'ENOTDIR'], () => readFileSync(join(directory, 'end')))
+  const bytes = ignoreErrors(['ENOENT', 'ENOTDIR'], () => readFileSync(join(directory, 'end')))
   if (bytes === undefined) return undefined
   const tags = decodeTags(bytes)
   const at = new Date(numberTag(tags, 'e'))
@@ -59,7 +59,7 @@ interface Piece {
 }
 
 function piecesOf(directory: string): Piece[] {
-  const names = unless(['ENOENT', 'ENOTDIR'], () => readdirSync(directory)) ?? []
+  const names = ignoreErrors(['ENOENT', 'ENOTDIR'], () => readdirSync(directory)) ?? []
   const pieces = names.filter((name) => /^\d{20}\.log$/.test(name)).toSorted()
   return pieces.map((name) => ({ name, start: Number.parseInt(name, 10) }))
 }
@@ -71,7 +71,7 @@ function startOf(directory: string, bytes: number): number {
   return pieces.findLast(({ start }) => end - start >= bytes)?.start ?? pieces[0]?.start ?? 0
 }
 
-const sizeOf = (file: string): number => unless(['ENOENT'], () => readFileSync(file).length) ?? 0
+const sizeOf = (file: string): number => ignoreErrors(['ENOENT'], () => readFileSync(file).length) ?? 0
 
 /** All that is whole, piece after piece. What vanished before it was read is told as lost. */
 function* itemsFrom(directory: string, from: number): Generator<LogItem> {
@@ -82,7 +82,7 @@ function* itemsFrom(directory: string, from: number): Generator<LogItem> {
       position = piece.start
       yield { stream: 'lost', data: nothing, lost, at: undefined, next: position }
     }
-    const file = unless(['ENOENT'], () => openSync(join(directory, piece.name), 'r'))
+    const file = ignoreErrors(['ENOENT'], () => openSync(join(directory, piece.name), 'r'))
     if (file === undefined) continue
     try {
       for (const item of recordsOf(file, piece.start, position)) {
@@ -99,7 +99,7 @@ const streams = { 1: 'stdout', 2: 'stderr', 3: 'lost' } as const
 
 function* recordsOf(file: number, start: number, from: number): Generator<LogItem> {
   let position = from
-  const buffer = Buffer.alloc(mostAtOnce)
+  const buffer = Buffer.alloc(maxAtOnce)
   for (;;) {
     const count = readSync(file, buffer, 0, buffer.length, position - start)
     let at = 0
@@ -124,7 +124,7 @@ function watched(directory: string): Disposable & { wait(signal: AbortSignal | u
   let changed = false
   let wake: (() => void) | undefined
   // It need not be there yet, and the kernel watches only so much at once: then looking again has to do.
-  const watcher = unless(['ENOENT', 'ENOSPC', 'EMFILE'], () =>
+  const watcher = ignoreErrors(['ENOENT', 'ENOSPC', 'EMFILE'], () =>
     watch(directory, () => {
       changed = true
       wake?.()

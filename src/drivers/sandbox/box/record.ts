@@ -4,10 +4,10 @@ import { AwError } from '../../../domain/errors.ts'
 import type { Isolation, Limits, Network } from '../../../domain/sandbox/spec.ts'
 import type { Owner } from '../../../domain/workspace/state.ts'
 import type { Plan } from '../../../ports/sandbox-driver.ts'
-import { assertOurs, ensureDirectory, syncDirectory } from '../../../sys/fs/directories.ts'
+import { assertOwned, ensureDirectory, syncDirectory } from '../../../sys/fs/directories.ts'
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
-import { isInTheMaking } from './temporary-files.ts'
+import { isOwnerAlive } from './temporary-files.ts'
 
 /**
  * What is known of a box outside of it, in a directory of its own: `record.json` is written before anything of it is
@@ -52,9 +52,9 @@ export interface BoxOwners {
 }
 
 /** The directory that holds the boxes' directories: ours, and for nobody else. */
-export function ensureRun(run: string): void {
+export function ensureRunDirectory(run: string): void {
   ensureDirectory(run, 0o700)
-  assertOurs(run, 'directory for sandboxes')
+  assertOwned(run, 'directory for sandboxes')
 }
 
 export function boxDirectory(run: string, name: string): string {
@@ -66,7 +66,7 @@ export function boxDirectory(run: string, name: string): string {
 export const boxNames = (run: string): string[] =>
   lstatSync(run, { throwIfNoEntry: false }) === undefined
     ? []
-    : readdirSync(run).filter((name) => !name.startsWith('.') && !isInTheMaking(name))
+    : readdirSync(run).filter((name) => !name.startsWith('.') && !isOwnerAlive(name))
 
 /** @param durable something outside the directory is going to be made that only this tells of */
 export function writeRecord(directory: string, record: BoxRecord, durable: boolean): void {

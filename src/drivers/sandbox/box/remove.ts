@@ -4,7 +4,7 @@ import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/prom
 import { AwError } from '../../../domain/errors.ts'
 import type { Owner } from '../../../domain/workspace/state.ts'
 import { removeGroup } from '../walls/cgroups/group.ts'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { monotonicMs } from '../../../sys/home/monotonic.ts'
 import { killProcess, liveness, processOwner } from '../../../sys/processes/process.ts'
@@ -56,20 +56,20 @@ export async function removeBox(run: string, name: string): Promise<void> {
 function removeUsual(directory: string): boolean {
   const remove = (): true => {
     for (const file of ['spec', 'log', 'owner.json', 'record.json', overLimitFile]) {
-      unless(['ENOENT'], () => hostFs.unlinkSync(join(directory, file)))
+      ignoreErrors(['ENOENT'], () => hostFs.unlinkSync(join(directory, file)))
     }
-    unless(['ENOENT'], () => hostFs.rmdirSync(directory))
+    ignoreErrors(['ENOENT'], () => hostFs.rmdirSync(directory))
     return true
   }
-  return unless(['ENOTEMPTY', 'ENOTDIR'], remove) ?? false
+  return ignoreErrors(['ENOTEMPTY', 'ENOTDIR'], remove) ?? false
 }
 
 async function endSupervisor(directory: string, known: Owner | undefined): Promise<void> {
-  const owner = known ?? strayOf(directory) ?? (await answering(directory))
+  const owner = known ?? straySupervisor(directory) ?? (await listeningSupervisor(directory))
   if (owner === undefined || liveness(owner) === 'dead') return
   try {
     await askToEnd(directory)
-    await untilDead(owner, patienceMs)
+    await waitForExit(owner, patienceMs)
   } catch {
     // Whatever is wrong with it, the kernel ends it and the box with it.
     await killProcess(owner, { timeoutMs: patienceMs, confirm: async () => true })
@@ -77,15 +77,15 @@ async function endSupervisor(directory: string, known: Owner | undefined): Promi
 }
 
 /** One that was started a moment before whoever started it was killed: it has the box's directory open, as root sees. */
-function strayOf(directory: string): Owner | undefined {
+function straySupervisor(directory: string): Owner | undefined {
   const found = processesHaving(directory).find(({ command }) => command.startsWith('aw-box'))
   return found && processOwner(found.pid)
 }
 
 /** The same for an ordinary user, who cannot look into it: whoever listens there. Before it listens nothing runs in it. */
-async function answering(directory: string): Promise<Owner | undefined> {
+async function listeningSupervisor(directory: string): Promise<Owner | undefined> {
   // What a killed process left there may be a file.
-  if (unless(['ENOENT', 'ENOTDIR'], () => lstatSync(join(directory, 's'))) === undefined) return undefined
+  if (ignoreErrors(['ENOENT', 'ENOTDIR'], () => lstatSync(join(directory, 's'))) === undefined) return undefined
   const fd = openSync(directory, directoryFlags)
   try {
     await using box = await connectBox(fd, { timeoutMs: 2_000 })
@@ -113,13 +113,13 @@ async function askToEnd(directory: string): Promise<void> {
 /** The kernel ends it with its supervisor; one that does not notice is killed. */
 async function gone(owner: Owner): Promise<void> {
   try {
-    await untilDead(owner, 2_000)
+    await waitForExit(owner, 2_000)
   } catch {
     await killProcess(owner, { timeoutMs: patienceMs, confirm: async () => true })
   }
 }
 
-export async function untilDead(owner: Owner, timeoutMs: number): Promise<void> {
+export async function waitForExit(owner: Owner, timeoutMs: number): Promise<void> {
   const until = monotonicMs() + timeoutMs
   // One that is about to end is gone in less than a timer takes.
   for (let tries = 0; liveness(owner) === 'alive'; tries++) {
@@ -131,12 +131,12 @@ export async function untilDead(owner: Owner, timeoutMs: number): Promise<void> 
 /** Another box on the same tree may be mounted on the same names: they go with the last one. */
 function notInUse(run: string, name: string, { mountedIn, placeholders }: BoxRecord): Placeholder[] {
   if (placeholders.length === 0) return []
-  const used = new Set(otherPlaceholders(run, name, mountedIn.path).map(({ path }) => path))
+  const used = new Set(placeholdersOfOtherBoxes(run, name, mountedIn.path).map(({ path }) => path))
   return placeholders.filter(({ path }) => !used.has(path))
 }
 
 /** What living boxes on a tree have made to be mounted on. */
-export const otherPlaceholders = (run: string, name: string, tree: string): Placeholder[] =>
+export const placeholdersOfOtherBoxes = (run: string, name: string, tree: string): Placeholder[] =>
   boxNames(run).flatMap((other) => {
     const directory = boxDirectory(run, other)
     const record = other === name ? undefined : readRecord(directory)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { putFile } from './temporary-files.ts'
+import { writeAtomically } from './temporary-files.ts'
 
 const digests = new WeakMap<Buffer, string>()
 
@@ -12,10 +12,10 @@ function digestOf(content: Buffer): string {
 }
 
 /** A small file that many boxes are given, made once under the name of its content. Answers its path. */
-export function partFile(run: string, content: Buffer): string {
+export function sharedFile(run: string, content: Buffer): string {
   const path = join(run, '.parts', digestOf(content))
   // One that a power cut has shortened is made again.
   if (lstatSync(path, { throwIfNoEntry: false })?.size === content.length) return path
-  putFile(run, path, content)
+  writeAtomically(run, path, content)
   return path
 }

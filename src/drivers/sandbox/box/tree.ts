@@ -3,9 +3,9 @@ import { AwError } from '../../../domain/errors.ts'
 import { parsePath, quotePath } from '../../../domain/paths.ts'
 import { identity } from '../../../sys/safe-fs/descriptors.ts'
 import { refusal } from '../../../sys/safe-fs/errors.ts'
-import { request } from '../../../sys/safe-fs/request.ts'
+import { parseRequest } from '../../../sys/safe-fs/request.ts'
 import { openTree as openBelow, type Root } from '../../../sys/safe-fs/root.ts'
-import { withSpot } from '../../../sys/safe-fs/walk.ts'
+import { withResolvedEntry } from '../../../sys/safe-fs/walk.ts'
 
 /** A tree that a box is to show, open: whatever has its path later, this is the one. */
 export interface BoxTree extends Disposable {
@@ -15,7 +15,7 @@ export interface BoxTree extends Disposable {
 }
 
 /** A link in the place of the tree is refused. */
-export function openTree(path: string): BoxTree {
+export function openBoxTree(path: string): BoxTree {
   // The walk needs nothing loaded, and says yes and no as the kernel's own resolver does.
   const root = openBelow(path, { resolver: 'walk' })
   return {
@@ -46,11 +46,11 @@ interface Inside {
 export function directoryInside({ tree, inside }: Inside, cwd: string): string {
   if (tree.identity === null) {
     const { names } = parsePath(cwd, { roots: [inside] })
-    return join(inside, climbed(cwd, names))
+    return join(inside, resolveDotDot(cwd, names))
   }
   using root = openBelow(tree.path, { resolver: 'walk', publicRoot: inside })
   if (identity(root.fd) !== tree.identity) throw replaced(tree.path)
-  return withSpot(root, request(root, cwd, {}), { follow: true }, ({ names, stats }) => {
+  return withResolvedEntry(root, parseRequest(root, cwd, {}), { follow: true }, ({ names, stats }) => {
     if (stats === undefined) throw refusal('file_not_found', cwd)
     if (!stats.isDirectory()) throw refusal('not_a_directory', cwd)
     return join(inside, names)
@@ -60,7 +60,7 @@ export function directoryInside({ tree, inside }: Inside, cwd: string): string {
 const join = (inside: string, names: readonly string[]): string =>
   names.length === 0 ? inside : `${inside === '/' ? '' : inside}/${names.join('/')}`
 
-function climbed(path: string, names: readonly string[]): string[] {
+function resolveDotDot(path: string, names: readonly string[]): string[] {
   const result: string[] = []
   for (const name of names) {
     if (name !== '..') result.push(name)
@@ -76,8 +76,8 @@ const replaced = (path: string): AwError =>
   })
 
 /** What a name below the tree is, with every link on the way refused: nothing of it may be somewhere else. */
-export function lookBelow(root: Root, names: readonly string[]): Stats | undefined {
-  return withSpot(
+export function statBelow(root: Root, names: readonly string[]): Stats | undefined {
+  return withResolvedEntry(
     root,
     { names, directory: false, rebased: false },
     { follow: false, missing: 'answer' },

@@ -7,7 +7,7 @@ const tls = () => process.getBuiltinModule('node:tls')
 export const extraAuthorities = (): readonly string[] => tls().getCACertificates('extra')
 
 /** Trusts what Node does, what the system does, and these. Made when it is first needed: it takes a moment. */
-export function trusting(extra: readonly string[]): () => SecureContext {
+export function trustStore(extra: readonly string[]): () => SecureContext {
   let made: SecureContext | undefined
   return () => {
     if (made !== undefined) return made

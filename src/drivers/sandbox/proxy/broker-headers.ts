@@ -34,15 +34,15 @@ export function brokeredAnswer(answer: IncomingMessage, broker: BrokerRoute, pat
 }
 
 /** The key of `Bearer key` is one without that word too. */
-const partsOf = (value: string): string[] => value.split(/[ ,;="]+/).filter((part) => part.length >= leastLength)
+const partsOf = (value: string): string[] => value.split(/[ ,;="]+/).filter((part) => part.length >= minLength)
 
 /** A short text may well be in another one; a long one is not there by chance. */
 const tells = (text: string, secrets: readonly string[]): boolean =>
   [text, unescaped(text)].some((said) =>
-    secrets.some((secret) => (secret.length < leastLength ? secret === said : said.includes(secret))),
+    secrets.some((secret) => (secret.length < minLength ? secret === said : said.includes(secret))),
   )
 
-const leastLength = 8
+const minLength = 8
 
 const unescaped = (text: string): string =>
   text.replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))

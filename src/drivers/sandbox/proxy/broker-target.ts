@@ -3,13 +3,13 @@ import { staysBelow } from '../../../domain/network/broker-path.ts'
 import { brokerPrefix, type BrokerRoute } from '../../../domain/network/broker.ts'
 import { valuesOf } from './headers.ts'
 import type { Reason } from './reasons.ts'
-import { hostAgrees, type Wanted } from './request-target.ts'
+import { hostAgrees, type RequestTarget } from './request-target.ts'
 
 /**
  * Whom a request is for that asks the proxy itself: `GET /.aw/name/path`, also as a whole url, as programs write it that
  * ask everything of a proxy. Undefined if it is not for a broker.
  */
-export function wantedOfBroker(request: IncomingMessage, brokers: readonly BrokerRoute[]): Wanted | undefined {
+export function brokerTarget(request: IncomingMessage, brokers: readonly BrokerRoute[]): RequestTarget | undefined {
   const [, site, own] = /^(?:http:\/\/([^/?#]*))?(\/.*)$/i.exec(request.url ?? '') ?? []
   if (brokers.length === 0 || own?.startsWith(brokerPrefix) !== true) return undefined
   const here = ownSites.map((text) => ({ host: { text }, port: request.socket.localPort ?? 0 }))

@@ -32,14 +32,14 @@ const serverName = 0
 const headLength = 4
 /** Far more than any has, and in more pieces. */
 const longest = 16_384
-const mostRecords = 64
+const maxRecords = 64
 
 /** What is in the records so far, the last of which may not be whole; undefined if they are none. */
 function joinRecords(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = []
   let at = 0
   while (at + 5 <= bytes.length) {
-    if (parts.length >= mostRecords) return undefined
+    if (parts.length >= maxRecords) return undefined
     const length = bytes.readUInt16BE(at + 3)
     if (bytes[at] !== handshakeRecord || bytes[at + 1] !== majorVersion || length === 0 || length > 16_384) {
       // What follows the greeting is nothing of ours.

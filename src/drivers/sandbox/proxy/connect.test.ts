@@ -2,8 +2,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { parseAuthority } from '../../../domain/network/host.ts'
 import { parseRules, type Target } from '../../../domain/network/rules.ts'
-import { reach, reachUpstream, type Reached } from './connect.ts'
-import { machine, type Surroundings } from './host-network.ts'
+import { connectAllowed, connectBroker, type ConnectResult } from './connect.ts'
+import { hostNetwork, type HostNetwork } from './host-network.ts'
 
 function targetOf(text: string): Target {
   const authority = parseAuthority(text)
@@ -11,7 +11,7 @@ function targetOf(text: string): Target {
   return { host: authority.host, port: authority.port ?? 443 }
 }
 
-interface Pretended extends Surroundings {
+interface Pretended extends HostNetwork {
   readonly asked: string[]
   readonly connected: string[]
 }
@@ -30,14 +30,14 @@ function leadingTo(...answers: readonly (readonly string[])[]): Pretended {
     ownAddresses: () => ['198.41.0.4', '2606:4700::5'],
     async connect(address, port, timeoutMs) {
       connected.push(`${address} ${port}`)
-      return address.startsWith('127.') ? machine.connect(address, port, timeoutMs) : undefined
+      return address.startsWith('127.') ? hostNetwork.connect(address, port, timeoutMs) : undefined
     },
-    connectLocal: (path, timeoutMs) => machine.connectLocal(path, timeoutMs),
+    connectLocal: (path, timeoutMs) => hostNetwork.connectLocal(path, timeoutMs),
   }
 }
 
-const tryIt = (surroundings: Surroundings, text = 'name.example'): Promise<Reached> =>
-  reach(targetOf(text), parseRules(['name.example', '*.below.example']), surroundings, 50)
+const tryIt = (network: HostNetwork, text = 'name.example'): Promise<ConnectResult> =>
+  connectAllowed(targetOf(text), parseRules(['name.example', '*.below.example']), network, 50)
 
 describe('where a name leads', () => {
   test.each([
@@ -65,10 +65,10 @@ describe('where a name leads', () => {
     ['2002:7f00:1::'],
     ['::7f00:1'],
   ])('%s is refused', async (address) => {
-    const surroundings = leadingTo([address])
-    expect(await tryIt(surroundings)).toEqual({ kind: 'refused', reason: 'address_not_public' })
+    const network = leadingTo([address])
+    expect(await tryIt(network)).toEqual({ kind: 'refused', reason: 'address_not_public' })
     expect(await tryIt(leadingTo([address]), 'a.below.example')).toMatchObject({ kind: 'refused' })
-    expect([surroundings.asked, surroundings.connected]).toEqual([['name.example'], []])
+    expect([network.asked, network.connected]).toEqual([['name.example'], []])
   })
 
   test.each([['198.41.0.4'], ['2606:4700::5'], ['::ffff:198.41.0.4']])(
@@ -84,19 +84,19 @@ describe('where a name leads', () => {
       kind: 'failed',
       reason: 'name_not_found',
     })
-    const failing: Surroundings = { ...leadingTo(), lookup: () => Promise.reject(new Error('ENOTFOUND')) }
+    const failing: HostNetwork = { ...leadingTo(), lookup: () => Promise.reject(new Error('ENOTFOUND')) }
     expect(await tryIt(failing)).toEqual({ kind: 'failed', reason: 'name_not_found' })
-    const silent: Surroundings = { ...leadingTo(), lookup: () => new Promise(() => undefined) }
+    const silent: HostNetwork = { ...leadingTo(), lookup: () => new Promise(() => undefined) }
     expect(await tryIt(silent)).toEqual({ kind: 'failed', reason: 'name_not_found' })
   })
 
   test('what is not allowed is not even looked up', async () => {
-    const surroundings = leadingTo(['1.1.1.1'])
-    expect(await tryIt(surroundings, 'secret-in-a-name.evil.example')).toEqual({
+    const network = leadingTo(['1.1.1.1'])
+    expect(await tryIt(network, 'secret-in-a-name.evil.example')).toEqual({
       kind: 'refused',
       reason: 'not_listed',
     })
-    expect(surroundings.asked).toEqual([])
+    expect(network.asked).toEqual([])
   })
 })
 
@@ -131,18 +131,18 @@ describe('what is connected to', () => {
       const server = createServer((socket) => socket.on('error', () => undefined).destroy())
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const { port } = server.address() as AddressInfo
-      const surroundings = leadingTo(['1.1.1.1'])
-      const reached = await reach(targetOf(`${name}:${port}`), parseRules([`${name}:${port}`]), surroundings, 5000)
+      const network = leadingTo(['1.1.1.1'])
+      const reached = await connectAllowed(targetOf(`${name}:${port}`), parseRules([`${name}:${port}`]), network, 5000)
       expect(reached).toMatchObject({ kind: 'connected', address: '127.0.0.1' })
       if (reached.kind === 'connected') reached.socket.destroy()
-      expect(surroundings.asked).toEqual([])
+      expect(network.asked).toEqual([])
       await new Promise((resolve) => server.close(resolve))
     },
   )
 })
 
 describe('the upstream of a broker', () => {
-  const tryUpstream = (surroundings: Surroundings) => reachUpstream(targetOf('name.example'), surroundings, 50)
+  const tryUpstream = (network: HostNetwork) => connectBroker(targetOf('name.example'), network, 50)
 
   test.each([['10.1.2.3'], ['192.168.0.1'], ['100.64.1.1'], ['1.2.3.4'], ['198.41.0.4'], ['fc00::1']])(
     'may be at %s, and is looked up once',
@@ -156,9 +156,9 @@ describe('the upstream of a broker', () => {
   test.each([['169.254.169.254'], ['::ffff:a9fe:a9fe'], ['fd00:ec2::254'], ['fe80::1'], ['0.0.0.0'], ['224.0.0.1']])(
     'is never at %s',
     async (address) => {
-      const surroundings = leadingTo([address])
-      expect(await tryUpstream(surroundings)).toEqual({ kind: 'refused', reason: 'address_not_public' })
-      expect(surroundings.connected).toEqual([])
+      const network = leadingTo([address])
+      expect(await tryUpstream(network)).toEqual({ kind: 'refused', reason: 'address_not_public' })
+      expect(network.connected).toEqual([])
     },
   )
 
@@ -168,8 +168,8 @@ describe('the upstream of a broker', () => {
 })
 
 test('the machine knows its own addresses and looks names up', async () => {
-  expect(machine.ownAddresses()).toContain('127.0.0.1')
-  expect(await machine.lookup('localhost')).toEqual(
+  expect(hostNetwork.ownAddresses()).toContain('127.0.0.1')
+  expect(await hostNetwork.lookup('localhost')).toEqual(
     expect.arrayContaining([expect.stringMatching(/^(127\.0\.0\.1|::1)$/)]),
   )
 })

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 import { parseAddress, type Address } from '../../../domain/network/address.ts'
-import { classOf } from '../../../domain/network/address-class.ts'
+import { classifyAddress } from '../../../domain/network/address-class.ts'
 import { fixedAddresses, isReachable, judge, type Rule, type Target } from '../../../domain/network/rules.ts'
 import type { Reason } from './reasons.ts'
-import type { Surroundings } from './host-network.ts'
+import type { HostNetwork } from './host-network.ts'
 
-export type Reached =
+export type ConnectResult =
   | { readonly kind: 'connected'; readonly socket: Socket; readonly address: string }
   | { readonly kind: 'refused' | 'failed'; readonly reason: Reason }
 
@@ -13,42 +13,42 @@ export type Reached =
  * Judges a target, looks its name up once, and connects to exactly what was found then and looked at: a name that leads
  * elsewhere a moment later makes no difference. Never rejects.
  */
-export async function reach(
+export async function connectAllowed(
   target: Target,
   rules: readonly Rule[],
-  surroundings: Surroundings,
+  network: HostNetwork,
   timeoutMs: number,
-): Promise<Reached> {
+): Promise<ConnectResult> {
   const judged = judge(rules, target)
   if (!judged.allowed) return { kind: 'refused', reason: judged.reason }
-  if (judged.addresses !== undefined) return connectToOne(judged.addresses, target.port, surroundings, timeoutMs)
-  const addresses = await addressesOf(target, surroundings, timeoutMs)
+  if (judged.addresses !== undefined) return connectToOne(judged.addresses, target.port, network, timeoutMs)
+  const addresses = await addressesOf(target, network, timeoutMs)
   if (addresses.length === 0) return { kind: 'failed', reason: 'name_not_found' }
-  const outside = addresses.filter((address) => classOf(address) === 'public')
+  const outside = addresses.filter((address) => classifyAddress(address) === 'public')
   if (outside.length === 0) return { kind: 'refused', reason: 'address_not_public' }
   // A service that trusts this machine would take us for it.
-  const own = new Set(surroundings.ownAddresses())
+  const own = new Set(network.ownAddresses())
   const others = outside.filter(({ text }) => !own.has(text))
   if (others.length === 0) return { kind: 'refused', reason: 'own_address' }
-  return connectToOne(others, target.port, surroundings, timeoutMs)
+  return connectToOne(others, target.port, network, timeoutMs)
 }
 
 /**
  * The same for the upstream of a broker, which the owner has named for the proxy alone: it may be on this machine or in
  * its networks.
  */
-export async function reachUpstream(target: Target, surroundings: Surroundings, timeoutMs: number): Promise<Reached> {
-  const found = fixedAddresses(target.host) ?? (await addressesOf(target, surroundings, timeoutMs))
+export async function connectBroker(target: Target, network: HostNetwork, timeoutMs: number): Promise<ConnectResult> {
+  const found = fixedAddresses(target.host) ?? (await addressesOf(target, network, timeoutMs))
   if (found.length === 0) return { kind: 'failed', reason: 'name_not_found' }
   const addresses = found.filter(isReachable)
   if (addresses.length === 0) return { kind: 'refused', reason: 'address_not_public' }
-  return connectToOne(addresses, target.port, surroundings, timeoutMs)
+  return connectToOne(addresses, target.port, network, timeoutMs)
 }
 
 /** The daemon of aw, by its socket. */
-export async function reachLocal(path: string, surroundings: Surroundings, timeoutMs: number): Promise<Reached> {
+export async function connectDaemon(path: string, network: HostNetwork, timeoutMs: number): Promise<ConnectResult> {
   try {
-    const socket = await surroundings.connectLocal(path, timeoutMs)
+    const socket = await network.connectLocal(path, timeoutMs)
     return socket === undefined
       ? { kind: 'failed', reason: 'connect_timeout' }
       : { kind: 'connected', socket, address: 'local' }
@@ -57,8 +57,8 @@ export async function reachLocal(path: string, surroundings: Surroundings, timeo
   }
 }
 
-async function addressesOf({ host }: Target, surroundings: Surroundings, timeoutMs: number): Promise<Address[]> {
-  const found = await inTime(surroundings.lookup(host.text), timeoutMs).catch(() => [])
+async function addressesOf({ host }: Target, network: HostNetwork, timeoutMs: number): Promise<Address[]> {
+  const found = await inTime(network.lookup(host.text), timeoutMs).catch(() => [])
   return found.map(parseAddress).filter((address) => address !== undefined)
 }
 
@@ -66,14 +66,14 @@ async function addressesOf({ host }: Target, surroundings: Surroundings, timeout
 async function connectToOne(
   addresses: readonly Address[],
   port: number,
-  surroundings: Surroundings,
+  network: HostNetwork,
   timeoutMs: number,
-): Promise<Reached> {
-  const tried = addresses.slice(0, mostTried)
+): Promise<ConnectResult> {
+  const tried = addresses.slice(0, maxTried)
   let reason: Reason = 'unreachable'
   for (const { text: address } of tried) {
     try {
-      const socket = await surroundings.connect(address, port, Math.ceil(timeoutMs / tried.length))
+      const socket = await network.connect(address, port, Math.ceil(timeoutMs / tried.length))
       if (socket !== undefined) return { kind: 'connected', socket, address }
       reason = 'connect_timeout'
     } catch {
@@ -83,7 +83,7 @@ async function connectToOne(
   return { kind: 'failed', reason }
 }
 
-const mostTried = 4
+const maxTried = 4
 
 /** The lookup itself cannot be called off; nobody waits for it any more. */
 function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {

@@ -2,27 +2,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SecureContext } from 'node:tls'
 import type { BrokerRoute } from '../../../domain/network/broker.ts'
 import type { Rule } from '../../../domain/network/rules.ts'
-import type { Owner } from './refusal-responses.ts'
+import type { AllowlistOwner } from './refusal-responses.ts'
 import { openConnections, type Connections } from './connections.ts'
 import { openExchanges, type Exchanges } from './exchange.ts'
 import type { ProxyLimits } from './limits.ts'
 import type { RequestLog } from './log.ts'
 import type { Reason } from './reasons.ts'
-import type { Surroundings } from './host-network.ts'
+import type { HostNetwork } from './host-network.ts'
 
 export interface ProxyParts {
   readonly rules: readonly Rule[]
   readonly brokers: readonly BrokerRoute[]
   /** Whom the upstreams of brokers are vouched for by. */
   readonly trusted: () => SecureContext
-  readonly owner: Owner
+  readonly owner: AllowlistOwner
   readonly limits: ProxyLimits
   readonly log: RequestLog
-  readonly surroundings: Surroundings
+  readonly surroundings: HostNetwork
 }
 
 /** What every request is handled with. */
-export interface Desk extends ProxyParts {
+export interface ProxyContext extends ProxyParts {
   readonly exchanges: Exchanges
   readonly connections: Connections
   /** Answers of the daemon that are under way. */
@@ -31,7 +31,7 @@ export interface Desk extends ProxyParts {
   obstacle(request: IncomingMessage): Reason | undefined
 }
 
-export function openDesk(parts: ProxyParts): Desk {
+export function openProxyContext(parts: ProxyParts): ProxyContext {
   const { limits, log } = parts
   const exchanges = openExchanges(log)
   const connections = openConnections()

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { ofOneHop } from '../../../domain/network/broker.ts'
+import { hopByHopHeaders } from '../../../domain/network/broker.ts'
 import { hostText } from '../../../domain/network/host.ts'
 import type { Target } from '../../../domain/network/rules.ts'
 
@@ -64,7 +64,7 @@ const ours = ['host', 'content-length', 'expect']
 /** Also without what Connection names: it is about this hop then. */
 function without(headers: RawHeaders, more: readonly string[]): string[] {
   const named = valuesOf(headers, 'connection').flatMap((value) => value.split(','))
-  const dropped = new Set([...ofOneHop, ...more, ...named.map((name) => name.trim().toLowerCase())])
+  const dropped = new Set([...hopByHopHeaders, ...more, ...named.map((name) => name.trim().toLowerCase())])
   return pairsOf(headers).flatMap(([key, value]) => (dropped.has(key.toLowerCase()) ? [] : [key, value]))
 }
 

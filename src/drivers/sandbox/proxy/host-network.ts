@@ -3,7 +3,7 @@ import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 /** What the proxy asks the machine. */
-export interface Surroundings {
+export interface HostNetwork {
   /** The addresses of a name, the best first. Rejects if there are none. */
   lookup(name: string): Promise<readonly string[]>
   /** The machine's own, on every interface. */
@@ -14,7 +14,7 @@ export interface Surroundings {
   connectLocal(path: string, timeoutMs: number): Promise<Socket | undefined>
 }
 
-export const machine: Surroundings = {
+export const hostNetwork: HostNetwork = {
   async lookup(name) {
     const found = await lookup(name, { all: true, order: 'verbatim' })
     return found.map(({ address }) => address)

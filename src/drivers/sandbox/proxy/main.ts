@@ -4,12 +4,12 @@
  * It ends then, with SIGTERM, and to be started again with another log.
  */
 import { bridgeRoute } from '../../../domain/network/bridge.ts'
-import { trusting } from './authorities.ts'
+import { trustStore } from './authorities.ts'
 import { openBridge } from '../../../sys/home/bridge-socket.ts'
 import { openLog } from './log.ts'
 import { createProxy } from './server.ts'
 import { readSettings } from './settings.ts'
-import { machine } from './host-network.ts'
+import { hostNetwork } from './host-network.ts'
 import { becomeUser } from './user.ts'
 
 const [file = ''] = process.argv.slice(2)
@@ -22,10 +22,10 @@ const proxy = createProxy({
   owner: { workspace, allow },
   rules,
   brokers: [...brokers, ...reached],
-  trusted: trusting(authorities),
+  trusted: trustStore(authorities),
   limits,
   log,
-  surroundings: machine,
+  surroundings: hostNetwork,
 })
 
 const end = (): never => {

@@ -3,32 +3,32 @@ import type { BrokerRoute } from '../../../domain/network/broker.ts'
 import type { Target } from '../../../domain/network/rules.ts'
 import type { Exchange } from './exchange.ts'
 import type { LogEntry } from './log.ts'
-import { answerFor, answerRequest } from './refusal-responses.ts'
+import { refusalFor, sendRefusal } from './refusal-responses.ts'
 import { brokeredAnswer, brokeredHeaders } from './broker-headers.ts'
-import { wantedOfBroker } from './broker-target.ts'
-import type { Desk } from './context.ts'
+import { brokerTarget } from './broker-target.ts'
+import type { ProxyContext } from './context.ts'
 import { forward } from './forward.ts'
 import { answerHeaders, framingOf, requestHeaders, type Framing } from './headers.ts'
-import { reach, reachLocal, reachUpstream, type Reached } from './connect.ts'
+import { connectAllowed, connectBroker, connectDaemon, type ConnectResult } from './connect.ts'
 import type { Reason } from './reasons.ts'
-import { wantedByRequest, type Wanted } from './request-target.ts'
-import { secure, type Secured } from './tls.ts'
+import { targetOfRequest, type RequestTarget } from './request-target.ts'
+import { connectTls, type TlsResult } from './tls.ts'
 
 /** `GET http://host/path`, or `GET /.aw/name/path` for a broker: judged, sent on, answered. */
 export async function handleRequest(
-  desk: Desk,
+  context: ProxyContext,
   request: IncomingMessage,
   response: ServerResponse,
   expects?: 'continue' | 'unknown',
 ): Promise<void> {
-  const { brokers, limits, owner, exchanges, connections } = desk
+  const { brokers, limits, owner, exchanges, connections } = context
   const exchange = exchanges.begin(request.method)
-  const wanted = wantedOfBroker(request, brokers) ?? wantedByRequest(request)
+  const wanted = brokerTarget(request, brokers) ?? targetOfRequest(request)
   const framing = framingOf(request)
   if (wanted.target !== undefined) exchange.wants(wanted.target)
-  const say = (reason: Reason): void => answerRequest(response, answerFor(reason, wanted.target, owner))
+  const say = (reason: Reason): void => sendRefusal(response, refusalFor(reason, wanted.target, owner))
 
-  const problem = desk.obstacle(request) ?? wanted.problem ?? framingProblem(framing) ?? crowding(desk, wanted)
+  const problem = context.obstacle(request) ?? wanted.problem ?? framingProblem(framing) ?? crowding(context, wanted)
   if (problem !== undefined || wanted.path === undefined || expects === 'unknown') {
     const reason = problem ?? 'unknown_expectation'
     exchange.end('refused', reason)
@@ -39,10 +39,10 @@ export async function handleRequest(
   const done = connections.add(request.socket, () => (gone = true))
   const { target, path, broker } = wanted
   if (broker?.socket !== undefined) {
-    desk.bridged.add(response)
-    response.once('close', () => desk.bridged.delete(response))
+    context.bridged.add(response)
+    response.once('close', () => context.bridged.delete(response))
   }
-  const way = await wayTo(desk, target, broker, exchange)
+  const way = await wayTo(context, target, broker, exchange)
   done()
   if (way.kind !== 'connected') {
     exchange.end(way.kind, way.reason)
@@ -74,20 +74,20 @@ export async function handleRequest(
 
 /** A connection to whom it is for; to a broker's upstream, with TLS where that is so. */
 async function wayTo(
-  { rules, limits, surroundings, trusted }: Desk,
+  { rules, limits, surroundings, trusted }: ProxyContext,
   target: Target,
   broker: BrokerRoute | undefined,
   exchange: Exchange,
-): Promise<Reached | Secured> {
+): Promise<ConnectResult | TlsResult> {
   const reached = await (broker === undefined
-    ? reach(target, rules, surroundings, limits.connect_ms)
+    ? connectAllowed(target, rules, surroundings, limits.connect_ms)
     : broker.socket === undefined
-      ? reachUpstream(target, surroundings, limits.connect_ms)
-      : reachLocal(broker.socket, surroundings, limits.connect_ms))
+      ? connectBroker(target, surroundings, limits.connect_ms)
+      : connectDaemon(broker.socket, surroundings, limits.connect_ms))
   if (reached.kind !== 'connected') return reached
   exchange.reaches(reached.address, reached.socket)
   if (broker?.secure !== true) return reached
-  return secure(reached.socket, target.host, trusted(), limits.connect_ms)
+  return connectTls(reached.socket, target.host, trusted(), limits.connect_ms)
 }
 
 function outcome(failure: Reason | undefined, response: ServerResponse): [LogEntry['verdict'], LogEntry['reason']] {
@@ -96,7 +96,7 @@ function outcome(failure: Reason | undefined, response: ServerResponse): [LogEnt
 }
 
 /** The daemon is there for all sandboxes: one of them does not take it up alone. */
-const crowding = ({ bridged, limits }: Desk, { broker }: Wanted): Reason | undefined =>
+const crowding = ({ bridged, limits }: ProxyContext, { broker }: RequestTarget): Reason | undefined =>
   broker?.socket !== undefined && bridged.size >= limits.bridged ? 'too_many' : undefined
 
 function framingProblem({ kind }: Framing): Reason | undefined {

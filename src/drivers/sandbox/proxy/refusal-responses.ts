@@ -5,25 +5,25 @@ import type { Target } from '../../../domain/network/rules.ts'
 import { reasons, type Reason } from './reasons.ts'
 
 /** What is said to a client whose request does not get through. Of what it sent, only a host that is one is repeated. */
-export interface Answer {
+export interface RefusalResponse {
   readonly status: number
   readonly reason: Reason
   readonly text: string
 }
 
 /** Who can allow more, and what is allowed so far: what there is to type. */
-export interface Owner {
+export interface AllowlistOwner {
   readonly workspace: string
   /** Rules and presets, as they were written. */
   readonly allow: readonly string[]
 }
 
-export function answerFor(reason: Reason, target: Target | undefined, owner: Owner): Answer {
+export function refusalFor(reason: Reason, target: Target | undefined, owner: AllowlistOwner): RefusalResponse {
   return { status: reasons[reason], reason, text: `aw: ${sentences(reason, target, owner)}\n` }
 }
 
 /** The connection is not used again: what else comes over it may be the rest of what was refused. */
-export function answerRequest(response: ServerResponse, { status, reason, text }: Answer): void {
+export function sendRefusal(response: ServerResponse, { status, reason, text }: RefusalResponse): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
   response.sendDate = false
   response.writeHead(status, headersOf(reason, text))
@@ -31,7 +31,7 @@ export function answerRequest(response: ServerResponse, { status, reason, text }
 }
 
 /** For a connection that has no response object: CONNECT, and what could not be parsed. */
-export function answerSocket(socket: Duplex, { status, reason, text }: Answer): void {
+export function sendRefusalOnSocket(socket: Duplex, { status, reason, text }: RefusalResponse): void {
   if (!socket.writable) return void socket.destroy()
   const head = Object.entries(headersOf(reason, text)).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.once('finish', () => socket.destroy())
@@ -45,7 +45,7 @@ const headersOf = (reason: Reason, text: string): Record<string, string> => ({
   Connection: 'close',
 })
 
-function sentences(reason: Reason, target: Target | undefined, owner: Owner): string {
+function sentences(reason: Reason, target: Target | undefined, owner: AllowlistOwner): string {
   const host = target === undefined ? 'the host' : hostText(target.host)
   const site = target === undefined ? host : `${host}:${target.port}`
   const rule = target === undefined ? 'HOST' : ruleFor(target)
@@ -93,7 +93,7 @@ const ruleFor = ({ host, port }: Target): string =>
     : `${hostText(host)}:${port}`
 
 /** The walls of a sandbox never change: another one has other rules. */
-function howTo(rule: string, { workspace, allow }: Owner): string {
+function howTo(rule: string, { workspace, allow }: AllowlistOwner): string {
   const flags = [...allow, rule].map((one) => `--allow ${quoted(one)}`).join(' ')
   return `The owner of the workspace allows it, outside the sandbox, in a new one:
   aw stop ${workspace} && aw start ${workspace} ${flags}

@@ -5,7 +5,7 @@ import type { Target } from '../../../domain/network/rules.ts'
 import { valuesOf } from './headers.ts'
 import type { Reason } from './reasons.ts'
 
-export type Wanted =
+export type RequestTarget =
   | {
       readonly target: Target
       readonly path: string
@@ -24,7 +24,7 @@ export type Wanted =
  * Whom a request to a proxy is for: `GET http://host/path`. The target of the request decides; a Host header that says
  * otherwise is one that somebody else might believe, so it is refused.
  */
-export function wantedByRequest(request: IncomingMessage): Wanted {
+export function targetOfRequest(request: IncomingMessage): RequestTarget {
   const { authority, path = '' } =
     /^http:\/\/(?<authority>[^/?#]*)(?<path>[/?][!-~]*)?$/i.exec(request.url ?? '')?.groups ?? {}
   if (authority === undefined) return { problem: isHttps(request) ? 'https_needs_connect' : 'no_proxy_request' }
@@ -36,7 +36,7 @@ export function wantedByRequest(request: IncomingMessage): Wanted {
 }
 
 /** `CONNECT host:port`. The port is not left out, and its Host header is about nothing else. */
-export function wantedByConnect(request: IncomingMessage): Wanted {
+export function targetOfConnect(request: IncomingMessage): RequestTarget {
   const parsed = parseAuthority(request.url ?? '')
   if (parsed?.port === undefined) return { problem: 'no_host' }
   const target = { host: parsed.host, port: parsed.port }

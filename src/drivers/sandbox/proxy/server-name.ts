@@ -9,7 +9,7 @@ import { readHello } from './client-hello.ts'
  * allowed an address and not a name.
  * @param head what came with the request
  */
-export function passUnlessOtherName(
+export function forwardIfNameMatches(
   client: Socket,
   upstream: Socket,
   head: Buffer,

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Socket } from 'node:net'
-import { answerFor, answerSocket } from './refusal-responses.ts'
-import { openDesk, type Desk, type ProxyParts } from './context.ts'
+import { refusalFor, sendRefusalOnSocket } from './refusal-responses.ts'
+import { openProxyContext, type ProxyContext, type ProxyParts } from './context.ts'
 import { handleRequest } from './plain-requests.ts'
 import type { Reason } from './reasons.ts'
 import { handleConnect } from './tunnels.ts'
@@ -19,7 +19,7 @@ export interface Proxy {
 /** A forward proxy for one box: plain requests and tunnels, to whom its rules name, each with a line in the log. */
 export function createProxy(parts: ProxyParts): Proxy {
   const { limits } = parts
-  const desk = openDesk(parts)
+  const context = openProxyContext(parts)
   const server = createServer({
     insecureHTTPParser: false,
     // Asked for by us, so that it is in the log.
@@ -35,23 +35,23 @@ export function createProxy(parts: ProxyParts): Proxy {
   // Node would leave out what is beyond, silently.
   server.maxHeadersCount = 0
   server.setTimeout(limits.idle_ms)
-  server.on('request', (request, response) => void handleRequest(desk, request, response))
-  server.on('checkContinue', (request, response) => void handleRequest(desk, request, response, 'continue'))
-  server.on('checkExpectation', (request, response) => void handleRequest(desk, request, response, 'unknown'))
-  server.on('connect', (request, socket, head) => void handleConnect(desk, request, asSocket(socket), head))
-  server.on('clientError', (error, socket) => handleBroken(desk, error, asSocket(socket)))
-  return { server, underWay: () => desk.exchanges.count(), stop: () => desk.exchanges.stop() }
+  server.on('request', (request, response) => void handleRequest(context, request, response))
+  server.on('checkContinue', (request, response) => void handleRequest(context, request, response, 'continue'))
+  server.on('checkExpectation', (request, response) => void handleRequest(context, request, response, 'unknown'))
+  server.on('connect', (request, socket, head) => void handleConnect(context, request, asSocket(socket), head))
+  server.on('clientError', (error, socket) => handleBroken(context, error, asSocket(socket)))
+  return { server, underWay: () => context.exchanges.count(), stop: () => context.exchanges.stop() }
 }
 
 /** What came over a connection is no request, or not in time. Answers under way would be mixed up: it just ends. */
-function handleBroken({ log, exchanges, connections, owner }: Desk, error: Error, socket: Socket): void {
+function handleBroken({ log, exchanges, connections, owner }: ProxyContext, error: Error, socket: Socket): void {
   // The parser may complain again while the answer is being sent.
   if (socket.writableEnded) return
   const reason = brokenBy(error)
   if (reason === undefined || socket.bytesRead === 0 || connections.count(socket) > 0) return void socket.destroy()
   const said = log.isFull() ? 'log_full' : reason
   exchanges.begin(undefined).end('refused', said)
-  answerSocket(socket, answerFor(said, undefined, owner))
+  sendRefusalOnSocket(socket, refusalFor(said, undefined, owner))
 }
 
 /** Undefined: it went away. */

@@ -3,12 +3,12 @@ import { connect, type SecureContext } from 'node:tls'
 import type { Host } from '../../../domain/network/host.ts'
 import type { Reason } from './reasons.ts'
 
-export type Secured =
+export type TlsResult =
   | { readonly kind: 'connected'; readonly socket: Socket }
   | { readonly kind: 'failed'; readonly reason: Reason }
 
 /** TLS over a connection, to whoever proves to be the host. Never rejects; what failed is closed. */
-export function secure(socket: Socket, host: Host, trusted: SecureContext, timeoutMs: number): Promise<Secured> {
+export function connectTls(socket: Socket, host: Host, trusted: SecureContext, timeoutMs: number): Promise<TlsResult> {
   return new Promise((resolve) => {
     const tls = connect({
       socket,

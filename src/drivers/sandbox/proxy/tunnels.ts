@@ -1,34 +1,39 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Host } from '../../../domain/network/host.ts'
-import { answerFor, answerSocket } from './refusal-responses.ts'
-import type { Desk } from './context.ts'
+import { refusalFor, sendRefusalOnSocket } from './refusal-responses.ts'
+import type { ProxyContext } from './context.ts'
 import type { Exchange } from './exchange.ts'
-import { reach } from './connect.ts'
+import { connectAllowed } from './connect.ts'
 import type { Reason } from './reasons.ts'
-import { wantedByConnect } from './request-target.ts'
-import { passUnlessOtherName } from './server-name.ts'
+import { targetOfConnect } from './request-target.ts'
+import { forwardIfNameMatches } from './server-name.ts'
 
 /** `CONNECT host:port`: judged, connected, and from then on bytes. */
-export async function handleConnect(desk: Desk, request: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
-  const { rules, limits, surroundings, owner, exchanges, connections } = desk
+export async function handleConnect(
+  context: ProxyContext,
+  request: IncomingMessage,
+  client: Socket,
+  head: Buffer,
+): Promise<void> {
+  const { rules, limits, surroundings, owner, exchanges, connections } = context
   const exchange = exchanges.begin(request.method)
-  const wanted = wantedByConnect(request)
+  const wanted = targetOfConnect(request)
   if (wanted.target !== undefined) exchange.wants(wanted.target)
-  const say = (reason: Reason): void => answerSocket(client, answerFor(reason, wanted.target, owner))
+  const say = (reason: Reason): void => sendRefusalOnSocket(client, refusalFor(reason, wanted.target, owner))
   // Whoever pipes it listens too; until then an error must not end the process.
   client.on('error', () => undefined)
   client.setTimeout(limits.idle_ms, () => client.destroy())
 
   // Answers that are still to come would mix with the tunnel's bytes.
   const mixed = connections.count(client) > 0 ? 'malformed' : undefined
-  const problem = desk.obstacle(request) ?? wanted.problem ?? mixed
+  const problem = context.obstacle(request) ?? wanted.problem ?? mixed
   if (problem !== undefined || wanted.path === undefined) {
     exchange.end('refused', problem ?? 'malformed')
     return say(problem ?? 'malformed')
   }
 
-  const reached = await reach(wanted.target, rules, surroundings, limits.connect_ms)
+  const reached = await connectAllowed(wanted.target, rules, surroundings, limits.connect_ms)
   if (reached.kind !== 'connected') {
     exchange.end(reached.kind, reached.reason)
     return say(reached.reason)
@@ -80,7 +85,7 @@ function tunnel(client: Socket, upstream: Socket, { head, host, exchange, idleMs
   client.on('close', () => upstream.destroySoon())
   upstream.on('close', () => client.destroySoon())
   upstream.pipe(client)
-  passUnlessOtherName(client, upstream, head, host, () => {
+  forwardIfNameMatches(client, upstream, head, host, () => {
     why ??= 'other_name'
     upstream.destroy()
   })

@@ -37,10 +37,10 @@ export const landlockProblem = (): string => nativeProblem() ?? 'the kernel has 
 export const landlockFix = (): string => (nativeProblem() === undefined ? fixes.landlock : fixes.calls)
 
 /** What this version does not hold, in words, the worst first. */
-export const landlockLacks = (version: number): string[] =>
-  lacks.flatMap(([since, what]) => (version < since ? [what] : []))
+export const landlockGaps = (version: number): string[] =>
+  gaps.flatMap(([since, what]) => (version < since ? [what] : []))
 
-const lacks: readonly (readonly [since: number, what: string])[] = [
+const gaps: readonly (readonly [since: number, what: string])[] = [
   [2, 'files cannot be renamed or linked from one directory to another (Linux 5.19 and later let them)'],
   [3, 'files that can be seen can be truncated, also where they cannot be written (held since Linux 6.2)'],
   [5, 'devices that can be seen can be told things by ioctl (held since Linux 6.10)'],

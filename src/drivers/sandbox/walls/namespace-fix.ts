@@ -3,19 +3,19 @@ import { fixes } from '../../../domain/sandbox/fixes.ts'
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 
 /** What a machine says about itself; other files in tests. */
-export interface About {
+export interface MachineFacts {
   readonly read: (path: string) => string | undefined
   readonly exists: (path: string) => boolean
   readonly isRoot: boolean
 }
 
-const thisMachine = (): About => ({ read: readIfPresent, exists: existsSync, isRoot: process.getuid?.() === 0 })
+const thisMachine = (): MachineFacts => ({ read: readIfPresent, exists: existsSync, isRoot: process.getuid?.() === 0 })
 
 /**
  * What would let this machine make namespaces, by what it says of itself and what the one who tried said. Undefined if
  * nothing is known to be in the way: then it was something else that failed.
  */
-export function namespaceFix(said: string, about: About = thisMachine()): string | undefined {
+export function namespaceFix(said: string, about: MachineFacts = thisMachine()): string | undefined {
   const { read, exists, isRoot } = about
   const setting = (path: string): string | undefined => read(`/proc/sys/${path}`)?.trim()
   const inContainer = containerMarks.some(exists) || /docker|kubepods|containerd|lxc/.test(read('/proc/1/cgroup') ?? '')

@@ -6,7 +6,7 @@ import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { moveTree } from '../root/root.ts'
 import { type Context, unlessTaken } from './context.ts'
-import type { Work } from './work-area.ts'
+import type { WorkArea } from './work-area.ts'
 
 /** A new subvolume: empty, or a writable snapshot of a frozen one. */
 export async function createTree(
@@ -29,7 +29,11 @@ export async function createTree(
 }
 
 /** Takes several steps, so it appears at its place when it is whole. Durable when it resolves. */
-async function buildTree(work: Work, path: string, build: (unfinished: string) => Promise<void> | void): Promise<void> {
+async function buildTree(
+  work: WorkArea,
+  path: string,
+  build: (unfinished: string) => Promise<void> | void,
+): Promise<void> {
   const unfinished = work.fresh()
   try {
     await build(unfinished)

@@ -1,11 +1,11 @@
 import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
 import { countDifferences, diffSubvolumes } from './kernel/diff.ts'
-import { grownBeyond } from './kernel/growth.ts'
+import { bytesGrownSince } from './kernel/growth.ts'
 import { infoAt, lastChange } from './kernel/subvolume.ts'
 import { compareTrees } from '../../../sys/trees/compare.ts'
-import { mountedBelow } from '../../../sys/trees/mounts-in.ts'
+import { mountsBelow } from '../../../sys/trees/mounts-in.ts'
 import { isFrozen } from '../root/tree-root.ts'
-import { readable } from './readable.ts'
+import { withReadableTrees } from './readable.ts'
 import type { Context } from './context.ts'
 
 /**
@@ -21,12 +21,12 @@ export async function diffTrees(
   options: DiffOptions = {},
 ): Promise<Change[]> {
   const [before, after] = [trees.found(from), trees.found(to)]
-  const hides = (path: string): boolean => mountedBelow(path).length > 0
+  const hides = (path: string): boolean => mountsBelow(path).length > 0
   if (process.getuid?.() !== 0) {
     const bare = <T>(path: string, use: (path: string) => Promise<T>): Promise<T> =>
       hides(path) ? work.withSnapshot(path, false, use) : use(path)
     const walked = (...paths: [string, string]): Promise<Change[]> =>
-      readable(work, paths, ([one = before, other = after]) => compareTrees(one, other, options))
+      withReadableTrees(work, paths, ([one = before, other = after]) => compareTrees(one, other, options))
     return bare(before, (one) => bare(after, (other) => walked(one, other)))
   }
   const quickly = (one: string, other: string): Promise<Change[] | undefined> =>
@@ -38,22 +38,22 @@ export async function diffTrees(
   if (isFrozen(from) !== isFrozen(to)) {
     const [snapshot, volume] = isFrozen(from) ? [before, after] : [after, before]
     const changed = await lastChange(volume)
-    if (changed <= (lastEqual(snapshot, volume) ?? -1n)) return []
-    const told = hides(volume) ? undefined : await undisturbed(volume, changed, () => quickly(before, after))
+    if (changed <= (lastEqualTransaction(snapshot, volume) ?? -1n)) return []
+    const told = hides(volume) ? undefined : await unlessWrittenTo(volume, changed, () => quickly(before, after))
     if (told !== undefined) return told
   }
   return frozen(from, before, (one) => frozen(to, after, (other) => compared(one, other)))
 }
 
 /** The transaction in which the volume was frozen into this snapshot, or made from it. */
-function lastEqual(snapshot: string, volume: string): bigint | undefined {
+function lastEqualTransaction(snapshot: string, volume: string): bigint | undefined {
   const [frozen, live] = [infoAt(snapshot), infoAt(volume)]
   if (frozen.parentUuid === live.uuid) return frozen.made
   return live.parentUuid === frozen.uuid ? live.made : undefined
 }
 
 /** Undefined if anything was written to the volume meanwhile: then nothing that was seen need be true. */
-async function undisturbed<T>(volume: string, changed: bigint, look: () => Promise<T>): Promise<T | undefined> {
+async function unlessWrittenTo<T>(volume: string, changed: bigint, look: () => Promise<T>): Promise<T | undefined> {
   const isStill = async (): Promise<boolean> => (await lastChange(volume)) === changed
   try {
     const seen = await look()
@@ -83,6 +83,6 @@ export async function countChanges(
 /** What a tree holds beyond a frozen one, where that costs no walk. */
 export async function bytesBeyond({ trees, work }: Context, tree: string, base: Place): Promise<number | null> {
   if (process.getuid?.() !== 0 || !isFrozen(base) || !trees.exists(base)) return null
-  const grown = await grownBeyond(trees.path(base), tree, work.erased)
+  const grown = await bytesGrownSince(trees.path(base), tree, work.erased)
   return grown === null ? null : Math.max(0, grown)
 }

@@ -2,9 +2,9 @@ import type { StorageCapabilities, StorageDriver } from '../../../ports/storage-
 import { canMapIds } from '../../../sys/fs/file-system.ts'
 import { measureTree } from '../../../sys/safe-fs/index.ts'
 import { readInTree } from '../../../sys/trees/read.ts'
-import { assertOptions, importFolder, importTree } from '../root/import.ts'
+import { assertImportOptions, importFolder, importTree } from '../root/import.ts'
 import { moveTree } from '../root/root.ts'
-import { missing, onHost, treeRoot, type TreeRootOptions } from '../root/tree-root.ts'
+import { reachedOnHost, treeMissing, treeRoot, type TreeRootOptions } from '../root/tree-root.ts'
 import type { Context } from './context.ts'
 import { assertLimits, canLimit, createTree } from './create.ts'
 import { bytesBeyond, diffTrees } from './diff.ts'
@@ -14,10 +14,10 @@ import { limitGrowth, roomLeft } from './kernel/quota.ts'
 import { commit, withSubvolume } from './kernel/subvolume.ts'
 import { nestedIn } from './nested.ts'
 import { probeBtrfs } from './probe.ts'
-import { readable, thawed } from './readable.ts'
+import { withReadableTrees, withWritableCopies } from './readable.ts'
 import { restoreTree } from './restore.ts'
 import { snapshotTree } from './snapshot.ts'
-import { openWork, workDirectory } from './work-area.ts'
+import { openWorkArea, workDirectory } from './work-area.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -45,7 +45,7 @@ const capabilities: Omit<StorageCapabilities, 'idmap'> = {
 /** Trees as btrfs subvolumes: snapshots, forks and restores in one step, whatever their size, while others write. */
 export function btrfsStorage(options: TreeRootOptions): StorageDriver {
   const trees = treeRoot(options, [workDirectory])
-  const work = openWork(options.root, options)
+  const work = openWorkArea(options.root, options)
   const { path, found } = trees
   const context: Context = { root: options.root, owner: options.owner, trees, work }
   const assert = (): void => {
@@ -71,12 +71,14 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async import(place, source, options) {
       assert()
-      assertOptions(source, options, trees.exists)
+      assertImportOptions(source, options, trees.exists)
       const target = found(place)
       if ('folder' in source) return importFolder(trees, target, source.folder, options)
       const from = { tree: path(source.place), path: source.path, where: 'anywhere' as const }
       if (isRoot || !trees.exists(source.place)) return importTree(trees, target, from, options)
-      return thawed(work, [from.tree], ([tree = from.tree]) => importTree(trees, target, { ...from, tree }, options))
+      return withWritableCopies(work, [from.tree], ([tree = from.tree]) =>
+        importTree(trees, target, { ...from, tree }, options),
+      )
     },
 
     async snapshot(volume, into, { after, ...freezing } = {}) {
@@ -97,18 +99,18 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async read(place, file, options) {
       assert()
-      return readable(work, [found(place)], ([tree = '']) => readInTree(tree, file, options))
+      return withReadableTrees(work, [found(place)], ([tree = '']) => readInTree(tree, file, options))
     },
 
     async verify(snapshot, { signal } = {}) {
       assert()
-      return readable(work, [found(snapshot)], ([tree = '']) => readAllFiles(tree, signal))
+      return withReadableTrees(work, [found(snapshot)], ([tree = '']) => readAllFiles(tree, signal))
     },
 
     async move(from, to, { later } = {}) {
       assert()
       const how = { alone: options.shortLived, later }
-      if (!(await moveTree(path(from), path(to), how))) throw missing(from)
+      if (!(await moveTree(path(from), path(to), how))) throw treeMissing(from)
     },
 
     async sync(place) {
@@ -125,7 +127,7 @@ export function btrfsStorage(options: TreeRootOptions): StorageDriver {
 
     async ready() {},
 
-    reach: async (place) => onHost(path(place)),
+    reach: async (place) => reachedOnHost(path(place)),
 
     async exists(place) {
       assert()

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EraseOptions, Place } from '../../../ports/storage-driver.ts'
-import { syncDirectoryLater } from '../../../sys/fs/directories.ts'
+import { syncDirectoryAsync } from '../../../sys/fs/directories.ts'
 import { dropFolderIndex } from '../../../sys/trees/folder-index.ts'
 import type { TreeRoot } from '../root/tree-root.ts'
 import type { Context } from './context.ts'
@@ -19,7 +19,7 @@ export async function eraseTree(
   if (more) return
   // The log may be flushed without the transaction that removes it: then it would be back after a power cut.
   if (isScarce(trees)) await givenBack(trees, path, before)
-  else if (place.area !== 'tmp') await syncDirectoryLater(dirname(path))
+  else if (place.area !== 'tmp') await syncDirectoryAsync(dirname(path))
   await work.sweep(signal)
 }
 

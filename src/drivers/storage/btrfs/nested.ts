@@ -9,8 +9,8 @@ export const nestedIn = (tree: string): string[] =>
     .toSorted()
 
 /** What is in them would be lost with the tree that is replaced, or with one of these paths of it. */
-export function assertWhole(tree: string, paths?: readonly string[]): void {
-  const found = nestedIn(tree).find((nested) => paths?.some((path) => meet(path, nested)) ?? true)
+export function assertNoNestedSubvolumes(tree: string, paths?: readonly string[]): void {
+  const found = nestedIn(tree).find((nested) => paths?.some((path) => pathsOverlap(path, nested)) ?? true)
   if (found === undefined) return
   const path = Buffer.from(found, 'latin1').toString()
   throw new AwError(
@@ -23,5 +23,5 @@ export function assertWhole(tree: string, paths?: readonly string[]): void {
   )
 }
 
-const meet = (one: string, other: string): boolean =>
+const pathsOverlap = (one: string, other: string): boolean =>
   one === '.' || `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`)

@@ -4,10 +4,10 @@ import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import { nativeHint, nativeProblem } from '../../../sys/syscalls/native.ts'
 import type { TreeRoot } from '../root/tree-root.ts'
 import { canLimit } from './create.ts'
-import type { Work } from './work-area.ts'
+import type { WorkArea } from './work-area.ts'
 
 /** Makes a tree, a snapshot and a copy of it, and removes them again. */
-export async function probeBtrfs({ root, assert }: TreeRoot, work: Work): Promise<Probe> {
+export async function probeBtrfs({ root, assert }: TreeRoot, work: WorkArea): Promise<Probe> {
   try {
     assert()
     const problem = nativeProblem()

@@ -1,14 +1,14 @@
 import { withSubvolume } from './kernel/subvolume.ts'
 import { isReadOnly } from './kernel/ioctls.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
-import type { Work } from './work-area.ts'
+import type { WorkArea } from './work-area.ts'
 
 /**
  * Reads trees that may hold what their owner may not read: in a writable tree it can be allowed for the moment, in a
  * frozen one it cannot. There a writable copy is read instead, if it comes to that; root never needs one.
  */
-export async function readable<T>(
-  work: Work,
+export async function withReadableTrees<T>(
+  work: WorkArea,
   paths: readonly string[],
   read: (paths: readonly string[]) => T | Promise<T>,
 ): Promise<T> {
@@ -17,12 +17,12 @@ export async function readable<T>(
   } catch (error) {
     if (!isForbidden(error)) throw error
   }
-  return thawed(work, paths, read)
+  return withWritableCopies(work, paths, read)
 }
 
 /** The same for what cannot be begun twice: what is frozen is not read itself. */
-export async function thawed<T>(
-  work: Work,
+export async function withWritableCopies<T>(
+  work: WorkArea,
   paths: readonly string[],
   read: (paths: readonly string[]) => T | Promise<T>,
 ): Promise<T> {

@@ -1,14 +1,14 @@
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
-import { hasQuota, limitGrowth, passLimit } from './kernel/quota.ts'
+import { copyLimit, hasQuota, limitGrowth } from './kernel/quota.ts'
 import { exchangeSubvolumes, infoAt, lastChange, snapshotSubvolume, withSubvolume } from './kernel/subvolume.ts'
 import { treeExists } from '../root/root.ts'
-import { assertBare } from '../../../sys/trees/mounts-in.ts'
+import { assertNoMountsBelow } from '../../../sys/trees/mounts-in.ts'
 import type { TreeRoot } from '../root/tree-root.ts'
 import type { Context } from './context.ts'
 import { countChanges } from './diff.ts'
-import { freeze, frozen, written } from './snapshot.ts'
-import { assertWhole } from './nested.ts'
+import { beingWritten, freeze, frozen } from './snapshot.ts'
+import { assertNoNestedSubvolumes } from './nested.ts'
 
 export async function restoreTree(
   context: Context,
@@ -36,21 +36,21 @@ async function exchange(restore: Restore, to: Place, maxBytes?: number): Promise
   const [volume, wanted] = [trees.found(restore.volume), trees.found(to)]
   trees.assertFree(keep)
   await finish({ ...restore, keep: undefined })
-  assertWhole(volume)
+  assertNoNestedSubvolumes(volume)
   // What is mounted in the old tree would go with it.
-  assertBare(volume)
+  assertNoMountsBelow(volume)
   const other = work.restoring(restore.volume.name)
   await snapshotSubvolume(wanted, other, { readOnly: false })
   try {
     // A writer is told before anything has changed. Right after a commit, there is nothing to flush but his.
-    if (!(await isQuiet(volume))) throw written(restore.volume)
+    if (!(await isQuiet(volume))) throw beingWritten(restore.volume)
     keepLimit(volume, other, maxBytes)
     exchangeSubvolumes(volume, other)
     try {
       const { consistency } = await freeze(other, trees.path(keep), async () => undefined)
       if (consistency === 'fuzzy') {
         work.discard(trees.path(keep))
-        throw written(restore.volume)
+        throw beingWritten(restore.volume)
       }
     } catch (error) {
       exchangeSubvolumes(volume, other)
@@ -125,6 +125,6 @@ function keepLimit(from: string, to: string, maxBytes: number | undefined): void
   if (process.getuid?.() !== 0) return
   withSubvolume(from, (old) => {
     if (!hasQuota(old)) return
-    withSubvolume(to, (now) => (maxBytes === undefined ? passLimit(old, now) : limitGrowth(now, maxBytes)))
+    withSubvolume(to, (now) => (maxBytes === undefined ? copyLimit(old, now) : limitGrowth(now, maxBytes)))
   })
 }

@@ -1,10 +1,10 @@
-import { allDone } from '../../../domain/settle-all.ts'
+import { settleAll } from '../../../domain/settle-all.ts'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
 import { type Context, unlessTaken } from './context.ts'
 import { countChanges } from './diff.ts'
 import { destroySubvolume, infoAt, lastChange, removeSubvolume, snapshotSubvolume } from './kernel/subvolume.ts'
-import { assertWhole, nestedIn } from './nested.ts'
+import { assertNoNestedSubvolumes, nestedIn } from './nested.ts'
 
 /** A read-only snapshot of a volume, and how much has changed since an earlier one. */
 export async function snapshotTree(
@@ -15,12 +15,12 @@ export async function snapshotTree(
 ): Promise<Frozen> {
   const { trees } = context
   const source = trees.found(volume)
-  if (whole !== undefined) assertWhole(source, whole)
+  if (whole !== undefined) assertNoNestedSubvolumes(source, whole)
   const counted = () => countChanges(context, since, into, { exclude, signal })
   const { consistency, seen } = await unlessTaken(into, () => freeze(source, trees.path(into), counted))
   if (consistency === 'fuzzy' && consistent) {
     await removeSubvolume(trees.path(into))
-    throw written(volume)
+    throw beingWritten(volume)
   }
   const left_out = nestedIn(source)
   return { ...frozen(consistency, seen), ...(left_out.length > 0 && { left_out }) }
@@ -53,13 +53,13 @@ export async function freeze<T>(
   for (let left = attempts; ; left--) {
     await snapshotSubvolume(source, path, { readOnly: true })
     const flushed = lastChange(source)
-    const seen = await allDone(look(), flushed)
+    const seen = await settleAll(look(), flushed)
     if ((await flushed) <= infoAt(path).made) return { consistency: 'atomic', seen }
     if (left === 1 || !destroySubvolume(path)) return { consistency: 'fuzzy', seen }
   }
 }
 
-export const written = (volume: Place): AwError =>
+export const beingWritten = (volume: Place): AwError =>
   new AwError('workspace_active', 'The workspace is being written to', {
     hint: 'Stop what works in it, and try again',
     data: { volume },

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import type { Erased } from './kernel/lineage.ts'
+import type { ErasedOrigins } from './kernel/lineage.ts'
 import { destroySubvolume, infoAt, removeSubvolume, snapshotSubvolume } from './kernel/subvolume.ts'
-import { ensureDirectory, isThere } from '../../../sys/fs/directories.ts'
-import { hasCode, unless } from '../../../sys/syscalls/errno.ts'
+import { ensureDirectory, pathExists } from '../../../sys/fs/directories.ts'
+import { hasCode, ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { published } from '../../../sys/fs/links.ts'
 import { listAreas, renameTree } from '../root/root.ts'
@@ -12,7 +12,7 @@ import { listAreas, renameTree } from '../root/root.ts'
  * way out. A crash leaves them there; nobody waits for them, and whoever erases something next takes them along. Those
  * of a restore are not touched: they are its state.
  */
-export interface Work extends AsyncDisposable {
+export interface WorkArea extends AsyncDisposable {
   /** Where a restore of this volume keeps its other tree. */
   readonly restoring: (volume: string) => string
   /** A name nobody has. */
@@ -21,7 +21,7 @@ export interface Work extends AsyncDisposable {
   readonly withSnapshot: <T>(source: string, readOnly: boolean, use: (path: string) => Promise<T>) => Promise<T>
   /** Notes what a tree was made from that is about to go: what was frozen of it is compared by way of it. */
   readonly remember: (path: string) => void
-  readonly erased: Erased
+  readonly erased: ErasedOrigins
   /** Takes a tree out of sight at once; the rest goes on by itself where that takes long. */
   readonly discard: (path: string) => void
   /**
@@ -47,13 +47,13 @@ const oldest = 24 * 3600 * 1000
 const quietMs = 1000
 
 /** More of them do not wait. What they hold is mostly others' too. */
-const mostWaiting = 64
+const maxWaiting = 64
 
 const lineagePrefix = 'lineage.'
 const restorePrefix = 'restore.'
 
 /** @param options.shortLived the program does one thing and ends: what takes long is left to others */
-export function openWork(root: string, { shortLived = false } = {}): Work {
+export function openWorkArea(root: string, { shortLived = false } = {}): WorkArea {
   const base = join(root, workDirectory)
   const stopped = new AbortController()
   const running = new Set<Promise<void>>()
@@ -119,19 +119,19 @@ export function openWork(root: string, { shortLived = false } = {}): Work {
     discard(path) {
       if (destroySubvolume(path)) return
       const gone = aside()
-      if (unless(['ENOENT'], () => (renameTree(path, gone), true))) remove(gone)
+      if (ignoreErrors(['ENOENT'], () => (renameTree(path, gone), true))) remove(gone)
     },
     setAside(path) {
       const gone = aside()
       renameTree(path, gone)
       if (shortLived) return
       waiting.push(gone)
-      removeWaiting(mostWaiting)
+      removeWaiting(maxWaiting)
       busy()
     },
     busy,
     async sweep(signal) {
-      const directories = [workDirectory, ...(isThere(join(root, asideDirectory)) ? [asideDirectory] : [])]
+      const directories = [workDirectory, ...(pathExists(join(root, asideDirectory)) ? [asideDirectory] : [])]
       for (const { area, name } of listAreas(root, directories))
         if (area === asideDirectory || isOld(name)) await removeSubvolume(join(root, area, name), { signal })
     },

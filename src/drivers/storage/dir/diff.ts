@@ -1,9 +1,9 @@
 import type { Change, DiffOptions } from '../../../ports/storage-driver.ts'
 import { compareTrees } from '../../../sys/trees/compare.ts'
-import { assertBare } from '../../../sys/trees/mounts-in.ts'
-import { lookBeside } from './snapshot.ts'
+import { assertNoMountsBelow } from '../../../sys/trees/mounts-in.ts'
+import { scanForComparison } from './snapshot.ts'
 import type { Manifest } from './store/manifest.ts'
-import { differences } from './store/scan/diff-manifests.ts'
+import { diffManifests } from './store/scan/diff-manifests.ts'
 import type { Store } from './store/store.ts'
 
 export interface Tree {
@@ -20,10 +20,11 @@ export async function diffTrees(
   { exclude, signal, enough, exact, renames }: DiffOptions = {},
 ): Promise<Iterable<Change>> {
   // One of them is taken for the other: then nothing may be hidden.
-  if (exact) for (const { path, manifest } of [from, to]) if (manifest === undefined) assertBare(path, { exclude })
+  if (exact)
+    for (const { path, manifest } of [from, to]) if (manifest === undefined) assertNoMountsBelow(path, { exclude })
   const frozen = from.manifest ?? to.manifest
   if (frozen === undefined) return compareTrees(from.path, to.path, { exclude, signal, enough, exact, renames })
   const manifestOf = async ({ path, manifest }: Tree): Promise<Manifest> =>
-    manifest ?? lookBeside(store, path, frozen, { exclude, signal })
-  return differences(await manifestOf(from), await manifestOf(to), { exclude, exact })
+    manifest ?? scanForComparison(store, path, frozen, { exclude, signal })
+  return diffManifests(await manifestOf(from), await manifestOf(to), { exclude, exact })
 }

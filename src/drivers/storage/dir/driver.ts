@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import type { Place, StorageCapabilities, StorageDriver } from '../../../ports/storage-driver.ts'
 import { diffTrees, type Tree } from './diff.ts'
 import { createFrom } from './create.ts'
-import { eraseAside, listAside } from './store/damaged.ts'
+import { eraseQuarantined, listQuarantined } from './store/damaged.ts'
 import { freeze } from './snapshot.ts'
 import { usageOfFrozen, verifyFrozen } from './store/inspect.ts'
 import { type Manifest, readIfWhole, readManifest } from './store/manifest.ts'
-import { readFrozen } from './store/scan/read-file.ts'
+import { readFrozenFile } from './store/scan/read-file.ts'
 import { canMapIds } from '../../../sys/fs/file-system.ts'
 import { dropFolderIndex, indexDirectory } from '../../../sys/trees/folder-index.ts'
 import { readInTree } from '../../../sys/trees/read.ts'
@@ -28,8 +28,16 @@ import {
 import { syncFiles } from '../../../sys/trees/sync.ts'
 import { eraseFrozen, eraseTree } from './erase.ts'
 import { importSnapshot } from './import.ts'
-import { assertOptions, importFolder, importTree } from '../root/import.ts'
-import { areas, isFrozen, missing, noLimits, onHost, taken, type TreeRootOptions } from '../root/tree-root.ts'
+import { assertImportOptions, importFolder, importTree } from '../root/import.ts'
+import {
+  areas,
+  isFrozen,
+  limitsUnsupported,
+  placeTaken,
+  reachedOnHost,
+  treeMissing,
+  type TreeRootOptions,
+} from '../root/tree-root.ts'
 
 const capabilities: Omit<StorageCapabilities, 'idmap'> = {
   visibility: 'host',
@@ -74,12 +82,12 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
   const manifest = (place: Place): Manifest => {
     const found = isFrozen(place) ? readManifest(path(place)) : undefined
-    if (found === undefined) throw missing(place)
+    if (found === undefined) throw treeMissing(place)
     return found
   }
   const exists = (place: Place): boolean => (isFrozen(place) ? fileExists(path(place)) : treeExists(path(place)))
   const assertThere = (place: Place): void => {
-    if (!exists(place)) throw missing(place)
+    if (!exists(place)) throw treeMissing(place)
   }
   /** Undefined if there is no such snapshot, or it is damaged: then nobody knows how much has changed. */
   const sinceOf = (since: Place | undefined): Manifest | undefined =>
@@ -100,11 +108,11 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
     async create(place, { mode = 0o755, from, maxBytes, after, ...making } = {}) {
       await after
       assertRoot(root, key)
-      if (maxBytes !== undefined) throw noLimits('dir')
+      if (maxBytes !== undefined) throw limitsUnsupported('dir')
       if (from === undefined) makeTree(path(place), mode, owner)
       else {
         const wanted = manifest(from)
-        if (exists(place)) throw taken(place)
+        if (exists(place)) throw placeTaken(place)
         await createFrom(store, wanted, path(place), making)
       }
       return { durable: Promise.resolve() }
@@ -112,8 +120,8 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     async import(place, source, importing) {
       assertRoot(root, key)
-      assertOptions(source, importing, (base) => fileExists(path(base)))
-      if (isFrozen(place) || !treeExists(path(place))) throw missing(place)
+      assertImportOptions(source, importing, (base) => fileExists(path(base)))
+      if (isFrozen(place) || !treeExists(path(place))) throw treeMissing(place)
       if ('folder' in source) return importFolder({ root, guarded }, path(place), source.folder, importing)
       const from = { tree: path(source.place), path: source.path, where: 'anywhere' as const }
       if (isFrozen(source.place)) return importSnapshot(store, path(place), from, importing)
@@ -164,21 +172,21 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
       assertRoot(root, key)
       assertThere(place)
       return isFrozen(place)
-        ? readFrozen(store, manifest(place), name, options)
+        ? readFrozenFile(store, manifest(place), name, options)
         : readInTree(path(place), name, options)
     },
 
     async verify(snapshot, { signal } = {}) {
       assertRoot(root, key)
       const verified = await verifyFrozen(store, path(snapshot), signal)
-      if (verified === undefined) throw missing(snapshot)
+      if (verified === undefined) throw treeMissing(snapshot)
       return verified
     },
 
     async move(from, to, { later } = {}) {
       assertRoot(root, key)
       if (await moveTree(path(from), path(to), { alone: shortLived, later })) return
-      throw missing(from)
+      throw treeMissing(from)
     },
 
     async sync(place, { small = false } = {}) {
@@ -198,7 +206,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
 
     async ready() {},
 
-    reach: async (place) => onHost(path(place)),
+    reach: async (place) => reachedOnHost(path(place)),
 
     async exists(place) {
       assertRoot(root, key)
@@ -214,7 +222,7 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
         return { ...measured, ...(usage.own && { own: null }), ...(usage.beyond && { beyond: null }) }
       }
       const found = await usageOfFrozen(store, { file: path(place), areas: frozenAreas }, usage)
-      if (found === undefined) throw missing(place)
+      if (found === undefined) throw treeMissing(place)
       return found
     },
 
@@ -228,16 +236,16 @@ export function dirStorage(options: TreeRootOptions): StorageDriver {
     damaged: {
       async list() {
         assertRoot(root, key)
-        return listAside(root)
+        return listQuarantined(root)
       },
       async erase(name) {
         assertRoot(root, key)
-        eraseAside(root, name)
+        eraseQuarantined(root, name)
       },
     },
 
     async limit() {
-      throw noLimits('dir')
+      throw limitsUnsupported('dir')
     },
 
     room: async () => null,

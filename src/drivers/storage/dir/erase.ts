@@ -4,7 +4,7 @@ import { forgetVolume, type Store, unlinkIfPresent } from './store/store.ts'
 import { isListed } from './store/manifest.ts'
 import { sweep } from './store/sweep.ts'
 import { syncDirectory } from '../../../sys/fs/directories.ts'
-import { unless } from '../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../sys/syscalls/errno.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 
 /** The manifest goes first, for good; then the contents that it alone referred to. */
@@ -14,7 +14,7 @@ export async function eraseFrozen(
   areas: readonly string[],
   { signal, more = false }: EraseOptions = {},
 ): Promise<void> {
-  const listed = unless(['ENOENT'], () => isListed(file)) ?? false
+  const listed = ignoreErrors(['ENOENT'], () => isListed(file)) ?? false
   unlinkIfPresent(file)
   if (more) return
   syncDirectory(join(file, '..'))

@@ -5,14 +5,14 @@ import type { Exchanged, Frozen, RestoreOptions } from '../../../ports/storage-d
 import { readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
-import { politely } from '../../../sys/trees/run-cancellable.ts'
+import { runCancellable } from '../../../sys/trees/run-cancellable.ts'
 import { applySteps } from './store/apply.ts'
-import { differences } from './store/scan/diff-manifests.ts'
-import { found, freeze, type Freezing, lookThrough } from './snapshot.ts'
+import { diffManifests } from './store/scan/diff-manifests.ts'
+import { freeze, type Freezing, scanEntries, scanVolume } from './snapshot.ts'
 import { linesByPath, type Manifest, readIfWhole, readManifest } from './store/manifest.ts'
 import { openObjects } from './store/objects.ts'
 import { type Plan, planOf } from './store/plan.ts'
-import { assertKept, assertPossible } from './store/preconditions.ts'
+import { assertNothingLost, assertRestorable } from './store/preconditions.ts'
 import { type Store, unlinkIfPresent } from './store/store.ts'
 
 /** The volume's directory, and the manifests. */
@@ -54,7 +54,7 @@ export async function restoreVolume(store: Store, files: Restoring, options: Opt
     frozen: { mechanism, consistency, changed },
   }
   const change = changeTo(wanted, kept.entries, options)
-  assertPossible(store, kept.entries, change.plan)
+  assertRestorable(store, kept.entries, change.plan)
   await writeJournal(store, files.volume, journal)
   let touched = false
   try {
@@ -84,12 +84,12 @@ export async function resumeRestore(store: Store, files: Restoring, options: Opt
     // A crash may have come behind it too: then it is there, and others may have written since.
     const again = fs.existsSync(files.resume)
     const { entries } = again
-      ? await found(store, files.volume, options)
+      ? await scanEntries(store, files.volume, options)
       : await freeze(store, files.volume, files.resume, options)
     const wanted = manifestAt(files.to)
     const change = changeTo(wanted, entries, options)
-    if (again) assertKept(entries, change.plan, [wanted, ...[files.keep, files.resume].map(readIfWhole)])
-    assertPossible(store, entries, change.plan)
+    if (again) assertNothingLost(entries, change.plan, [wanted, ...[files.keep, files.resume].map(readIfWhole)])
+    assertRestorable(store, entries, change.plan)
     await apply(store, files.volume, entries, change)
   } catch (error) {
     await wentBack(store, files, readIfWhole(files.to), options)
@@ -110,7 +110,7 @@ function withResumed(frozen: Frozen, resume: string): Exchanged {
 async function assertUntouched(store: Store, files: Restoring, options: Options): Promise<void> {
   const kept = readManifest(files.keep)
   if (kept === undefined) return
-  const [first] = differences(kept, await lookThrough(store, files.volume, options), options)
+  const [first] = diffManifests(kept, await scanVolume(store, files.volume, options), options)
   if (first === undefined) return
   throw new AwError('workspace_active', 'The restore was interrupted, and the workspace was changed since', {
     hint: 'Restore it again',
@@ -127,9 +127,13 @@ async function wentBack(
 ): Promise<boolean> {
   try {
     const kept = manifestAt(files.keep)
-    const { entries } = await found(store, files.volume, { exclude: options.exclude })
+    const { entries } = await scanEntries(store, files.volume, { exclude: options.exclude })
     const change = changeTo(kept, entries, options)
-    assertKept(entries, change.plan, [kept, wanted, files.resume === undefined ? undefined : readIfWhole(files.resume)])
+    assertNothingLost(entries, change.plan, [
+      kept,
+      wanted,
+      files.resume === undefined ? undefined : readIfWhole(files.resume),
+    ])
     await apply(store, files.volume, entries, change)
     return true
   } catch {
@@ -160,7 +164,7 @@ async function apply(
   const top = fs.openSync(volume, directoryFlags)
   try {
     // From here on it is finished, whoever has gone: half a tree is nobody's wish.
-    await politely(applySteps(openObjects(store.root), top, entries, aims, plan, onTouch))
+    await runCancellable(applySteps(openObjects(store.root), top, entries, aims, plan, onTouch))
     await store.flush()
   } finally {
     fs.closeSync(top)

@@ -4,15 +4,15 @@ import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, SnapshotOptions } from '../../../ports/storage-driver.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
-import { assertNothingMounted, isHidden, mountedBelow } from '../../../sys/trees/mounts-in.ts'
-import { canWriteOut, isRemembered, isSettled } from '../../../sys/trees/write-out.ts'
-import { countDifferences } from './store/scan/diff-manifests.ts'
+import { assertNoMountsIn, isHidden, mountsBelow } from '../../../sys/trees/mounts-in.ts'
+import { canWriteOut, isOlderThanFlush, tracksMappedWrites } from '../../../sys/trees/write-out.ts'
+import { countManifestDifferences } from './store/scan/diff-manifests.ts'
 import { byPath, contentOfLine, pathOfLine } from './store/entry.ts'
 import { formatManifest, type Manifest } from './store/manifest.ts'
-import { hashed } from './store/scan/read-entry.ts'
+import { hashContent } from './store/scan/read-entry.ts'
 import { openObjects } from './store/objects.ts'
 import { type Scanned, scanTree } from './store/scan/scan.ts'
-import { type Known, nothingStored, readIndex, type StatIndex, writeIndex } from './store/scan/stat-index.ts'
+import { type KnownEntry, noSweep, readIndex, type StatIndex, writeIndex } from './store/scan/stat-index.ts'
 import type { Store } from './store/store.ts'
 
 type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'listed' | 'onProgress'> & {
@@ -28,7 +28,7 @@ type Options = Pick<SnapshotOptions, 'exclude' | 'signal' | 'consistent' | 'list
 
 export interface Freezing extends Frozen {
   /** What the volume was, by path. */
-  readonly entries: ReadonlyMap<string, Known>
+  readonly entries: ReadonlyMap<string, KnownEntry>
 }
 
 /** Writes a volume into the store and its manifest to `file`. Durable when it resolves. */
@@ -39,20 +39,22 @@ export async function freeze(store: Store, volume: string, file: string, options
   try {
     const objects = openObjects(store.root)
     const { listed = false } = options
-    const sweep = listed ? nothingStored : store.sweep()
+    const sweep = listed ? noSweep : store.sweep()
     const counted = counter(options)
     const known = (index: StatIndex): StatIndex['entries'] =>
       index.sweep === sweep || listed ? index.entries : onlyWith(index.entries, objects.all())
     const { scanned, flushedAt } = await scan(store, top, volume, options, {
       known,
-      read: listed ? hashed : (fd) => objects.put(fd),
+      read: listed ? hashContent : (fd) => objects.put(fd),
       onRead: counted,
     })
     if ((options.consistent || listed) && !scanned.quiet) throw active(volume)
     const lines = [...scanned.entries.values()].map(({ line }) => line)
     const consistency = scanned.quiet ? 'atomic' : 'fuzzy'
     const manifest = store.stage(formatManifest({ consistency, lines, listed }))
-    const settled = [...scanned.entries.values()].filter(({ print }) => print !== '' && isSettled(print, flushedAt))
+    const settled = [...scanned.entries.values()].filter(
+      ({ print }) => print !== '' && isOlderThanFlush(print, flushedAt),
+    )
     // Bytes first, then names: a name that survives a power cut has its bytes, and a manifest its contents.
     await store.flushOnly([manifest, ...objects.pending()])
     const changedDirectories = objects.publish()
@@ -60,7 +62,7 @@ export async function freeze(store: Store, volume: string, file: string, options
     await store.flushOnly([...changedDirectories, dirname(file)])
     // Last: what is remembered to be in the store must be there, whatever interrupts us.
     writeIndex(store.indexFile(top), store.incoming('index'), sweep, settled)
-    const changed = options.since === undefined ? null : countDifferences(options.since, { consistency, lines })
+    const changed = options.since === undefined ? null : countManifestDifferences(options.since, { consistency, lines })
     return { mechanism: 'content store', consistency, changed, entries: scanned.entries }
   } finally {
     fs.closeSync(top)
@@ -70,24 +72,24 @@ export async function freeze(store: Store, volume: string, file: string, options
 /** Bytes of an index: of some 500 things. */
 const worthwhile = 128 * 1024
 
-type Looking = Pick<Options, 'exclude' | 'signal' | 'mounts'>
+type VolumeScanOptions = Pick<Options, 'exclude' | 'signal' | 'mounts'>
 
 /** What a volume is now, without keeping it. */
-export async function lookThrough(store: Store, volume: string, options: Looking = {}): Promise<Manifest> {
-  const { entries, quiet } = await found(store, volume, options)
+export async function scanVolume(store: Store, volume: string, options: VolumeScanOptions = {}): Promise<Manifest> {
+  const { entries, quiet } = await scanEntries(store, volume, options)
   return { consistency: quiet ? 'atomic' : 'fuzzy', lines: [...entries.values()].map(({ line }) => line) }
 }
 
 /** The same, to be compared with a frozen tree: what is hidden by a mount is taken for what that has there. */
-export async function lookBeside(
+export async function scanForComparison(
   store: Store,
   volume: string,
   frozen: Manifest,
-  options: Pick<Looking, 'exclude' | 'signal'>,
+  options: Pick<VolumeScanOptions, 'exclude' | 'signal'>,
 ): Promise<Manifest> {
-  const mounted = mountedBelow(volume, options)
-  if (mounted.length === 0) return lookThrough(store, volume, options)
-  const seen = await lookThrough(store, volume, { ...options, mounts: true })
+  const mounted = mountsBelow(volume, options)
+  if (mounted.length === 0) return scanVolume(store, volume, options)
+  const seen = await scanVolume(store, volume, { ...options, mounts: true })
   const hidden = new Map(
     frozen.lines.flatMap((line) => (isHidden(pathOfLine(line), mounted) ? [[pathOfLine(line), line]] : [])),
   )
@@ -96,16 +98,16 @@ export async function lookBeside(
 }
 
 /** The same, by path and with what the kernel tells about each. */
-export async function found(store: Store, volume: string, options: Looking = {}): Promise<Scanned> {
+export async function scanEntries(store: Store, volume: string, options: VolumeScanOptions = {}): Promise<Scanned> {
   const top = fs.openSync(volume, directoryFlags)
   try {
-    return (await scan(store, top, volume, options, { known: ({ entries }) => entries, read: hashed })).scanned
+    return (await scan(store, top, volume, options, { known: ({ entries }) => entries, read: hashContent })).scanned
   } finally {
     fs.closeSync(top)
   }
 }
 
-interface How extends Pick<Parameters<typeof scanTree>[1], 'read' | 'onRead'> {
+interface ScanMode extends Pick<Parameters<typeof scanTree>[1], 'read' | 'onRead'> {
   /** What of an index can be relied on. */
   readonly known: (index: StatIndex) => StatIndex['entries']
 }
@@ -115,20 +117,20 @@ async function scan(
   top: number,
   volume: string,
   options: Options,
-  { known: reliable, ...how }: How,
+  { known: reliable, ...how }: ScanMode,
 ): Promise<{ scanned: Scanned; flushedAt: number }> {
   const flushedAt = Date.now()
   const index = store.indexFile(top)
-  const remembered = isRemembered(volume) ? fs.statSync(index, { throwIfNoEntry: false }) : undefined
+  const remembered = tracksMappedWrites(volume) ? fs.statSync(index, { throwIfNoEntry: false }) : undefined
   const isKnown = remembered !== undefined
-  const known = (): StatIndex['entries'] => (isKnown ? reliable(readIndex(index)) : new Map<string, Known>())
+  const known = (): StatIndex['entries'] => (isKnown ? reliable(readIndex(index)) : new Map<string, KnownEntry>())
   // For a tree of which nothing is known, one flush costs less than one for each file. It waits for all writers, though.
   const writeOut = isKnown && canWriteOut(store.root)
   const { exclude, signal, still = false, mounts = false } = options
   // Where nobody writes, nothing can become dirty again without showing: there the flush need not come first.
   const flushed = writeOut ? undefined : store.flush()
   if (!still) await flushed
-  const assertBare = (): void => void (mounts || assertNothingMounted(top, options))
+  const assertBare = (): void => void (mounts || assertNoMountsIn(top, options))
   assertBare()
   // A small tree is looked at sooner than a program is started, and of an unknown one all is read, which takes longer.
   const alone = mounts || (options.alone ?? (remembered?.size ?? 0) < worthwhile)
@@ -138,8 +140,11 @@ async function scan(
   return { scanned, flushedAt }
 }
 
-function onlyWith(known: ReadonlyMap<string, Known>, contents: ReadonlySet<string>): ReadonlyMap<string, Known> {
-  const there = ({ line }: Known): boolean => contents.has(contentOfLine(line) ?? '')
+function onlyWith(
+  known: ReadonlyMap<string, KnownEntry>,
+  contents: ReadonlySet<string>,
+): ReadonlyMap<string, KnownEntry> {
+  const there = ({ line }: KnownEntry): boolean => contents.has(contentOfLine(line) ?? '')
   return new Map([...known].filter(([, entry]) => contentOfLine(entry.line) === undefined || there(entry)))
 }
 

@@ -1,14 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError, toAwError } from '../../../domain/errors.ts'
 import type { Place, Reached } from '../../../ports/storage-driver.ts'
-import { cloneOf, isInUse, type OverlayLayers, viewOf } from '../../../sys/fs/mounts.ts'
-import { filesOf, isBare, missingLayer, retireWork } from './kernel/layers.ts'
+import { cloneMount, isInUse, mountPath, type OverlayLayers } from '../../../sys/fs/mounts.ts'
+import { filesOf, isSingleLayer, missingLayer, retireWork } from './kernel/layers.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
-import { closeMount, isLeft, isThere, mountTree, openFrozen, openThere, openUnmounted } from './kernel/mount-point.ts'
+import {
+  closeMount,
+  isOnlyStaleCopies,
+  isTreeMounted,
+  mountTree,
+  openFrozen,
+  openMounted,
+  openUnmounted,
+} from './kernel/mount-point.ts'
 import { lockRecords, readRecord, type Stack } from './kernel/records.ts'
-import { mountedBelow } from '../../../sys/trees/mounts-in.ts'
-import { isFrozen, missing, onHost, type TreeRoot } from '../root/tree-root.ts'
-import { openCopy, reachHeld } from './held-views.ts'
+import { mountsBelow } from '../../../sys/trees/mounts-in.ts'
+import { isFrozen, reachedOnHost, treeMissing, type TreeRoot } from '../root/tree-root.ts'
+import { holdView, openWritableCopy } from './held-views.ts'
 
 /** What all parts of the driver share. */
 export interface Overlay {
@@ -24,16 +32,16 @@ export interface Overlay {
   readonly patienceMs: number
 }
 
-export const isSeen = ({ area }: Place): boolean => area === 'volumes' || area === 'tmp'
+export const isMountedArea = ({ area }: Place): boolean => area === 'volumes' || area === 'tmp'
 
 export function stackOf({ root }: Overlay, place: Place): Stack {
   const stack = readRecord(root, place)
   if (stack !== undefined) return stack
-  throw missing(place)
+  throw treeMissing(place)
 }
 
 /** Says which layer is missing, if one is: the kernel, and whoever looks for a file in it, tell only that something is. */
-export async function named<T>(
+export async function explainMissingLayer<T>(
   { root }: Overlay,
   places: readonly (Place | undefined)[],
   work: () => Promise<T>,
@@ -74,7 +82,7 @@ export function frozenStackOf(overlay: Overlay, place: Place): Stack {
 
 /** Where a tree is worked in that is a directory on this host. */
 export function hostPath({ root, trees }: Overlay, place: Place, stack = readRecord(root, place)): string {
-  return stack !== undefined && isBare(place, stack) ? filesOf(root, upperOf(stack)) : trees.path(place)
+  return stack !== undefined && isSingleLayer(place, stack) ? filesOf(root, upperOf(stack)) : trees.path(place)
 }
 
 export const upperOf = (stack: Stack): string => stack[0] ?? ''
@@ -98,8 +106,8 @@ export async function ensureMounted(overlay: Overlay, place: Place): Promise<str
 function missingAt(overlay: Overlay, place: Place): string | undefined {
   const stack = readRecord(overlay.root, place)
   const path = hostPath(overlay, place, stack)
-  const isMountable = stack !== undefined && overlay.mounts && isSeen(place) && !isBare(place, stack)
-  return isMountable && !isThere(path) ? path : undefined
+  const isMountable = stack !== undefined && overlay.mounts && isMountedArea(place) && !isSingleLayer(place, stack)
+  return isMountable && !isTreeMounted(path) ? path : undefined
 }
 
 /** The same for who has its lock. */
@@ -114,10 +122,10 @@ export async function mountLocked(overlay: Overlay, place: Place): Promise<void>
     const now = records.read(place)
     if (now !== undefined) mountTree(root, path, now)
   }
-  const soon = Date.now() + aMomentMs
-  await whenFree(mount, async (error) => {
+  const soon = Date.now() + sandboxExitMs
+  await retryWhileBusy(mount, async (error) => {
     if (toAwError(error).code !== 'workspace_active') return false
-    return (await isLeft(upperFiles(overlay, stackOf(overlay, place)), path)) || Date.now() < soon
+    return (await isOnlyStaleCopies(upperFiles(overlay, stackOf(overlay, place)), path)) || Date.now() < soon
   })
 }
 
@@ -125,30 +133,30 @@ export async function mountLocked(overlay: Overlay, place: Place): Promise<void>
  * A tree that is mounted on this host, held: it stays where it is as long as somebody looks into it. By its path it might be
  * taken off meanwhile, for as long as it takes to freeze it, and look empty.
  */
-export async function reachMounted(overlay: Overlay, place: Place): Promise<Reached> {
-  const until = Date.now() + patienceMs
+export async function holdMounted(overlay: Overlay, place: Place): Promise<Reached> {
+  const until = Date.now() + unmountTimeoutMs
   for (;;) {
     const path = await ensureMounted(overlay, place)
     const stack = readRecord(overlay.root, place)
-    if (stack === undefined || isBare(place, stack)) return onHost(path)
-    const fd = openThere(path)
-    if (fd !== undefined) return { path: viewOf(fd), [Symbol.dispose]: () => closeMount(fd) }
-    if (Date.now() > until) throw missing(place)
+    if (stack === undefined || isSingleLayer(place, stack)) return reachedOnHost(path)
+    const fd = openMounted(path)
+    if (fd !== undefined) return { path: mountPath(fd), [Symbol.dispose]: () => closeMount(fd) }
+    if (Date.now() > until) throw treeMissing(place)
     await sleep(1)
   }
 }
 
 /** A sandbox of the tree that ends has it mounted until it is gone. */
-export const aMomentMs = 2000
+export const sandboxExitMs = 2000
 
 /** How long the kernel may need to let go of what was unmounted: it waits for the disk, on which many may wait. */
-export const patienceMs = 30_000
+export const unmountTimeoutMs = 30_000
 
-async function whenFree<T>(
+async function retryWhileBusy<T>(
   open: () => T | Promise<T>,
   isBusy: (error: unknown) => boolean | Promise<boolean>,
 ): Promise<T> {
-  const until = Date.now() + patienceMs
+  const until = Date.now() + unmountTimeoutMs
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     try {
       return await open()
@@ -161,9 +169,9 @@ async function whenFree<T>(
 
 /** A tree without what others have mounted in it: all of it is seen. */
 async function withClone<T>(path: string, use: (view: string) => Promise<T> | T): Promise<T> {
-  const fd = cloneOf(path)
+  const fd = cloneMount(path)
   try {
-    return await use(viewOf(fd))
+    return await use(mountPath(fd))
   } finally {
     closeMount(fd)
   }
@@ -173,21 +181,21 @@ async function withClone<T>(path: string, use: (view: string) => Promise<T> | T)
 export async function withView<T>(overlay: Overlay, place: Place, use: (view: string) => Promise<T> | T): Promise<T> {
   const stack = stackOf(overlay, place)
   if (!overlay.mounts) {
-    await using copy = isFrozen(place) ? await openCopy(overlay, stack) : undefined
-    using tree = copy === undefined ? await reachHeld(overlay, place) : undefined
+    await using copy = isFrozen(place) ? await openWritableCopy(overlay, stack) : undefined
+    using tree = copy === undefined ? await holdView(overlay, place) : undefined
     return await use(copy?.path ?? tree?.path ?? '')
   }
-  if (isSeen(place)) {
-    using tree = await reachMounted(overlay, place)
-    if (mountedBelow(tree.path).length === 0) return await use(tree.path)
+  if (isMountedArea(place)) {
+    using tree = await holdMounted(overlay, place)
+    if (mountsBelow(tree.path).length === 0) return await use(tree.path)
     return await withClone(tree.path, use)
   }
   const fd =
     place.area === 'trash'
-      ? await whenFree(() => openTrashed(overlay, place), isInUse)
+      ? await retryWhileBusy(() => openTrashed(overlay, place), isInUse)
       : openFrozen(overlay.root, stack)
   try {
-    return await use(viewOf(fd))
+    return await use(mountPath(fd))
   } finally {
     closeMount(fd)
   }
@@ -197,6 +205,6 @@ export async function withView<T>(overlay: Overlay, place: Place, use: (view: st
 async function openTrashed({ root }: Overlay, place: Place): Promise<number> {
   using records = await lockRecords(root, 'together')
   const stack = records.read(place)
-  if (stack === undefined) throw missing(place)
+  if (stack === undefined) throw treeMissing(place)
   return openUnmounted(root, stack)
 }

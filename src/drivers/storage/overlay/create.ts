@@ -1,10 +1,10 @@
 import type { Created, CreateOptions, Place } from '../../../ports/storage-driver.ts'
 import { mounts } from '../../../sys/fs/mounts.ts'
-import { filesOf, ground, isBare, makeLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
+import { bottomLayer, filesOf, isSingleLayer, makeLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
 import { attachTree, closeMount } from './kernel/mount-point.ts'
-import { lockRecords, syncRecords, taken } from './kernel/records.ts'
-import { missing, noLimits } from '../root/tree-root.ts'
-import { frozenStackOf, isSeen, type Overlay, upperOf } from './context.ts'
+import { lockRecords, recordTaken, syncRecords } from './kernel/records.ts'
+import { limitsUnsupported, treeMissing } from '../root/tree-root.ts'
+import { frozenStackOf, isMountedArea, type Overlay, upperOf } from './context.ts'
 
 /** A new layer over those of a snapshot, or over nothing. */
 export async function createTree(
@@ -13,17 +13,17 @@ export async function createTree(
   { mode, from, plain = false, maxBytes, after, later = false }: CreateOptions,
 ): Promise<Created> {
   const { root, trees } = overlay
-  if (maxBytes !== undefined) throw noLimits('overlay')
+  if (maxBytes !== undefined) throw limitsUnsupported('overlay')
   if (from !== undefined) await retireWork(root, upperOf(frozenStackOf(overlay, from)))
   using records = await lockRecords(root, 'together')
-  if (records.read(place) !== undefined) throw taken(place)
-  const below = from === undefined ? [ground] : records.read(from)
-  if (below === undefined) throw missing(from ?? place)
+  if (records.read(place) !== undefined) throw recordTaken(place)
+  const below = from === undefined ? [bottomLayer] : records.read(from)
+  if (below === undefined) throw treeMissing(from ?? place)
   const like = from === undefined ? undefined : filesOf(root, upperOf(below))
   using layer = makeLayer(root, { like, mode, owner: overlay.owner })
   // As an ordinary user's, what stands on nothing is a directory like any other.
   const stack = plain && !overlay.mounts ? [layer.id] : [layer.id, ...below]
-  const isMounted = overlay.mounts && isSeen(place) && !isBare(place, stack)
+  const isMounted = overlay.mounts && isMountedArea(place) && !isSingleLayer(place, stack)
   const fd = isMounted ? mounts.overlay(upperStack(root, stack)) : undefined
   try {
     if (fd !== undefined) attachTree(fd, trees.path(place))

@@ -1,7 +1,7 @@
 import type { Change, DiffOptions, Place } from '../../../ports/storage-driver.ts'
 import { compareTrees } from '../../../sys/trees/compare.ts'
-import { candidates } from './kernel/changes.ts'
-import { filesOf, ground, isUnchanged, workOf } from './kernel/layers.ts'
+import { candidatePaths } from './kernel/changes.ts'
+import { bottomLayer, filesOf, isUnchanged, workOf } from './kernel/layers.ts'
 import { joinLinks } from './kernel/links.ts'
 import { readRecord, type Stack } from './kernel/records.ts'
 import { isFrozen } from '../root/tree-root.ts'
@@ -24,7 +24,7 @@ export async function diffTrees(
       nameLinks(overlay, from, before)
       nameLinks(overlay, to, after)
       const layers = ownLayers(...stacks)?.map((id) => filesOf(overlay.root, id))
-      const only = layers && candidates(layers, [before, after])
+      const only = layers && candidatePaths(layers, [before, after])
       return compareTrees(before, after, { ...options, only, identity: 'inode', where: 'layer' })
     }),
   )
@@ -47,7 +47,7 @@ function ownLayers(one: Stack, other: Stack): string[] | undefined {
   let shared = 0
   while (shared < Math.min(one.length, other.length) && one.at(-1 - shared) === other.at(-1 - shared)) shared += 1
   const common = one.at(-shared)
-  if (shared === 0 || common === ground) return undefined
+  if (shared === 0 || common === bottomLayer) return undefined
   return [...one.slice(0, -shared), ...other.slice(0, -shared)]
 }
 

@@ -4,22 +4,22 @@ import { verifyRecorded } from '../dir/store/verify-recorded.ts'
 import { dropFolderIndex } from '../../../sys/trees/folder-index.ts'
 import { mounts } from '../../../sys/fs/mounts.ts'
 import { heldOverlays } from './kernel/holder.ts'
-import { filesOf, initLayers, recordedOf, workOf } from './kernel/layers.ts'
-import { isIdle, listFound } from './kernel/mount-point.ts'
+import { filesOf, initLayers, verifiedManifestPath, workOf } from './kernel/layers.ts'
+import { isIdle, listSetAside } from './kernel/mount-point.ts'
 import { probeOverlay } from './probe.ts'
 import { listRecords, readRecord } from './kernel/records.ts'
 import { readInTree } from '../../../sys/trees/read.ts'
 import { measureTree } from '../../../sys/safe-fs/index.ts'
 import { syncTree } from '../root/root.ts'
 import { syncFiles } from '../../../sys/trees/sync.ts'
-import { assertOptions, importFolder, importTree } from '../root/import.ts'
+import { assertImportOptions, importFolder, importTree } from '../root/import.ts'
 import {
   ensureMounted,
+  explainMissingLayer,
+  holdMounted,
   hostPath,
-  isSeen,
-  named,
+  isMountedArea,
   type Overlay,
-  reachMounted,
   stackOf,
   upperOf,
   withView,
@@ -28,10 +28,10 @@ import { diffTrees } from './diff.ts'
 import { bytesBeyond, eraseTree, growingLayers, ownBytes } from './erase.ts'
 import { createTree } from './create.ts'
 import { moveTree } from './move.ts'
-import { reachHeld } from './held-views.ts'
+import { holdView } from './held-views.ts'
 import { restoreTree } from './restore.ts'
 import { snapshotTree } from './snapshot.ts'
-import { areas, missing, noLimits, treeRoot, type TreeRootOptions } from '../root/tree-root.ts'
+import { areas, limitsUnsupported, treeMissing, treeRoot, type TreeRootOptions } from '../root/tree-root.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -86,7 +86,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
       ...trees,
       exists: (place) => (place.area === 'found' ? trees.exists(place) : readRecord(root, place) !== undefined),
       found(place) {
-        if (readRecord(root, place) === undefined) throw missing(place)
+        if (readRecord(root, place) === undefined) throw treeMissing(place)
         return trees.path(place)
       },
     },
@@ -98,7 +98,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     hasLayers = true
   }
   const view = <T>(place: Place, use: (tree: string) => Promise<T> | T): Promise<T> =>
-    named(overlay, [place], () => withView(overlay, place, use))
+    explainMissingLayer(overlay, [place], () => withView(overlay, place, use))
   return {
     name: 'overlay',
     capabilities: { ...capabilities, owner: options.owner },
@@ -114,13 +114,13 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async create(place, options = {}) {
       assert()
-      return named(overlay, [options.from], () => createTree(overlay, place, options))
+      return explainMissingLayer(overlay, [options.from], () => createTree(overlay, place, options))
     },
 
     async import(place, source, options) {
       assert()
       return view(place, (target) => {
-        assertOptions(source, options, overlay.trees.exists)
+        assertImportOptions(source, options, overlay.trees.exists)
         if ('folder' in source) return importFolder(trees, target, source.folder, options)
         const from = { tree: trees.path(source.place), path: source.path }
         if (readRecord(root, source.place) === undefined) return importTree(trees, target, from, options)
@@ -130,17 +130,17 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async snapshot(volume, into, options) {
       assert()
-      return named(overlay, [volume], () => snapshotTree(overlay, volume, into, options))
+      return explainMissingLayer(overlay, [volume], () => snapshotTree(overlay, volume, into, options))
     },
 
     async restore(volume, to, keep, options) {
       assert()
-      return named(overlay, [to, volume], () => restoreTree(overlay, [volume, to, keep], options))
+      return explainMissingLayer(overlay, [to, volume], () => restoreTree(overlay, [volume, to, keep], options))
     },
 
     async *diff(from, to, options) {
       assert()
-      yield* await named(overlay, [from, to], () => diffTrees(overlay, from, to, options))
+      yield* await explainMissingLayer(overlay, [from, to], () => diffTrees(overlay, from, to, options))
     },
 
     async read(place, file, options) {
@@ -150,7 +150,7 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async verify(snapshot, { signal } = {}) {
       assert()
-      const recorded = recordedOf(root, upperOf(stackOf(overlay, snapshot)))
+      const recorded = verifiedManifestPath(root, upperOf(stackOf(overlay, snapshot)))
       return view(snapshot, (tree) => verifyRecorded(tree, recorded, signal))
     },
 
@@ -175,17 +175,19 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
 
     async ready(place) {
       assert()
-      await named(overlay, [place], () => ensureMounted(overlay, place))
+      await explainMissingLayer(overlay, [place], () => ensureMounted(overlay, place))
     },
 
     async reach(place) {
       assert()
-      return named(overlay, [place], () => (isRoot ? reachMounted(overlay, place) : reachHeld(overlay, place)))
+      return explainMissingLayer(overlay, [place], () =>
+        isRoot ? holdMounted(overlay, place) : holdView(overlay, place),
+      )
     },
 
     async isIdle(place) {
       assert()
-      if (!isRoot || !isSeen(place) || !isIdle(trees.path(place))) return false
+      if (!isRoot || !isMountedArea(place) || !isIdle(trees.path(place))) return false
       await ensureMounted(overlay, place)
       return true
     },
@@ -211,11 +213,11 @@ export function overlayStorage(options: TreeRootOptions): StorageDriver {
     async list() {
       trees.assert()
       const order = (place: Place): number => areas.indexOf(place.area)
-      return [...listRecords(root).toSorted((a, b) => order(a) - order(b)), ...listFound(root)]
+      return [...listRecords(root).toSorted((a, b) => order(a) - order(b)), ...listSetAside(root)]
     },
 
     async limit() {
-      throw noLimits('overlay')
+      throw limitsUnsupported('overlay')
     },
 
     room: async () => null,

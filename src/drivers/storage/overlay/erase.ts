@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import type { EraseOptions, Growing, Place } from '../../../ports/storage-driver.ts'
-import { buryLayers, filesOf, retireLayers } from './kernel/layers.ts'
+import type { EraseOptions, GrowthWatch, Place } from '../../../ports/storage-driver.ts'
+import { filesOf, removeRetiredLayers, retireLayers } from './kernel/layers.ts'
 import { clearMountPoint, sweepMountPoints } from './kernel/mount-point.ts'
 import { lockRecords } from './kernel/records.ts'
 import { measureTree, removeTree } from '../../../sys/safe-fs/index.ts'
-import { hostPath, isSeen, type Overlay, stackOf } from './context.ts'
+import { hostPath, isMountedArea, type Overlay, stackOf } from './context.ts'
 
 /** Removes a tree, and the layers that no other needs; also those that a process has left that was killed. */
 export async function eraseTree(
@@ -15,7 +15,7 @@ export async function eraseTree(
   if (place.area === 'found') return void (await removeTree(join(root, place.area), place.name, options))
   {
     using records = await lockRecords(root, 'alone')
-    if (mounts && isSeen(place)) clearMountPoint(trees.path(place))
+    if (mounts && isMountedArea(place)) clearMountPoint(trees.path(place))
     if (records.read(place) !== undefined) records.remove(place)
     if (more) return
     records.tidy()
@@ -28,7 +28,7 @@ export async function eraseTree(
       sweepMountPoints(root, area, new Set(names))
     }
   }
-  await buryLayers(root, options)
+  await removeRetiredLayers(root, options)
 }
 
 /** What the layers hold that no other tree uses. */
@@ -58,7 +58,7 @@ export async function growingLayers(
   overlay: Overlay,
   place: Place,
   base: Place | undefined,
-): Promise<Growing | undefined> {
+): Promise<GrowthWatch | undefined> {
   using records = await lockRecords(overlay.root, 'together')
   const stack = records.read(place) ?? []
   const own = base === undefined ? undefined : layersOver(stack, records.read(base))

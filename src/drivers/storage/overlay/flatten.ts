@@ -1,8 +1,8 @@
-import { syncFileSystemLater, viewOf } from '../../../sys/fs/mounts.ts'
-import { filesOf, ground, lowerStack, makeLayer, type NewLayer, retireWork, upperStack } from './kernel/layers.ts'
+import { mountPath, syncFileSystemAsync } from '../../../sys/fs/mounts.ts'
+import { bottomLayer, filesOf, lowerStack, makeLayer, type NewLayer, retireWork, upperStack } from './kernel/layers.ts'
 import { closeMount } from './kernel/mount-point.ts'
 import { lockRecords, type Records, type Stack } from './kernel/records.ts'
-import { remakeChanges } from './kernel/replay.ts'
+import { replayChanges } from './kernel/replay.ts'
 import type { Overlay } from './context.ts'
 
 /** The kernel takes 500; every one of them makes a look at a directory a little slower. */
@@ -27,11 +27,13 @@ export async function flatten(
   try {
     const view = await open(lowerStack(root, stack))
     try {
-      await withTarget(overlay, [layer.id, ...below], (target) => remakeChanges(own, viewOf(view), target, { signal }))
+      await withTarget(overlay, [layer.id, ...below], (target) =>
+        replayChanges(own, mountPath(view), target, { signal }),
+      )
     } finally {
       closeMount(view)
     }
-    await syncFileSystemLater(root)
+    await syncFileSystemAsync(root)
     await retireWork(root, layer.id)
   } catch (error) {
     layer[Symbol.dispose]()
@@ -50,7 +52,7 @@ function baseBelow(records: Records, stack: Stack): Stack {
   const bases = records.all().flatMap(([{ area }, layers]) => (area === 'bases' ? [layers] : []))
   const isBelow = (base: Stack): boolean =>
     base.length < stack.length && base.length <= maxLayers / 2 && stack.slice(-base.length).join() === base.join()
-  return bases.filter(isBelow).reduce((most, base) => (base.length > most.length ? base : most), [ground])
+  return bases.filter(isBelow).reduce((most, base) => (base.length > most.length ? base : most), [bottomLayer])
 }
 
 /** Over nothing, the layer itself is all that there is to write to. */
@@ -60,10 +62,10 @@ async function withTarget(
   use: (target: string) => Promise<void>,
 ): Promise<void> {
   const [layer = '', ...below] = stack
-  if (below.join() === ground) return use(filesOf(root, layer))
+  if (below.join() === bottomLayer) return use(filesOf(root, layer))
   const fd = await open(upperStack(root, stack))
   try {
-    await use(viewOf(fd))
+    await use(mountPath(fd))
   } finally {
     closeMount(fd)
   }

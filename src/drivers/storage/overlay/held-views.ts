@@ -2,14 +2,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import type { Place, Reached } from '../../../ports/storage-driver.ts'
-import { isInUse, viewOf } from '../../../sys/fs/mounts.ts'
-import { openElsewhere } from './kernel/other-namespaces.ts'
-import { dropLayer, filesOf, isBare, makeLayer, type NewLayer, retireWork, upperStack } from './kernel/layers.ts'
+import { isInUse, mountPath } from '../../../sys/fs/mounts.ts'
+import { openInOtherNamespace } from './kernel/other-namespaces.ts'
+import { dropLayer, filesOf, isSingleLayer, makeLayer, type NewLayer, retireWork, upperStack } from './kernel/layers.ts'
 import { lockKey, lockMounts } from './kernel/mount-lock.ts'
 import { closeMount } from './kernel/mount-point.ts'
 import { lockRecords, readRecord, type Stack } from './kernel/records.ts'
 import { waitForTurn } from '../../../sys/locks/queue-lock.ts'
-import { missing, onHost } from '../root/tree-root.ts'
+import { reachedOnHost, treeMissing } from '../root/tree-root.ts'
 import type { Overlay } from './context.ts'
 
 /**
@@ -29,14 +29,14 @@ interface Held {
 const held = new Map<string, Promise<Held | undefined>>()
 
 /** Whether this process looks into it right now. */
-export const isHeld = (upper: string): boolean => held.has(upper)
+export const hasHeldView = (upper: string): boolean => held.has(upper)
 
-export async function reachHeld(overlay: Overlay, place: Place): Promise<Reached> {
+export async function holdView(overlay: Overlay, place: Place): Promise<Reached> {
   const { root } = overlay
   for (;;) {
     const stack = readRecord(root, place)
-    if (stack === undefined) throw missing(place)
-    if (isBare(place, stack)) return onHost(filesOf(root, stack[0] ?? ''))
+    if (stack === undefined) throw treeMissing(place)
+    if (isSingleLayer(place, stack)) return reachedOnHost(filesOf(root, stack[0] ?? ''))
     const upper = filesOf(root, stack[0] ?? '')
     const opening = held.get(upper) ?? open(overlay, place, upper)
     const one = await opening
@@ -49,7 +49,7 @@ function used(upper: string, one: Held): Reached {
   one.users += 1
   let over = false
   return {
-    path: viewOf(one.fd),
+    path: mountPath(one.fd),
     [Symbol.dispose]() {
       if (over) return
       over = true
@@ -74,7 +74,7 @@ function open(overlay: Overlay, place: Place, upper: string): Promise<Held | und
 
 /** Undefined if the tree has another upper layer by now. */
 async function hold(overlay: Overlay, place: Place, upper: string): Promise<Held | undefined> {
-  const turn = await lookTurn(overlay, place)
+  const turn = await lockViews(overlay, place)
   let keep = false
   try {
     // A sandbox that is just starting or ending has it for a moment.
@@ -84,7 +84,7 @@ async function hold(overlay: Overlay, place: Place, upper: string): Promise<Held
       if (fd === 'changed') return undefined
       keep = fd !== undefined
       if (fd !== undefined) return { fd, turn, users: 0 }
-      const elsewhere = openElsewhere(upper)
+      const elsewhere = openInOtherNamespace(upper)
       if (elsewhere !== undefined) return { fd: elsewhere, turn: undefined, users: 0 }
       if (Date.now() > until) throw busy(place)
       await sleep(pause)
@@ -95,7 +95,7 @@ async function hold(overlay: Overlay, place: Place, upper: string): Promise<Held
 }
 
 /** Until it is disposed of, no other process looks into the tree; whoever asks first is next. */
-export async function lookTurn({ root, patienceMs }: Overlay, place: Place): Promise<Disposable> {
+export async function lockViews({ root, patienceMs }: Overlay, place: Place): Promise<Disposable> {
   const turn = await waitForTurn(join(root, 'records', '.looks'), lockKey(place, 40), { patienceMs })
   if (turn === undefined) throw busy(place)
   return turn
@@ -129,7 +129,7 @@ const busy = (place: Place): AwError =>
 /**
  * A frozen tree, with a layer over it that goes when it is closed: what its owner may not read is made readable there.
  */
-export async function openCopy(
+export async function openWritableCopy(
   { root, open: mount }: Overlay,
   stack: Stack,
 ): Promise<AsyncDisposable & { readonly path: string }> {
@@ -141,7 +141,7 @@ export async function openCopy(
   try {
     const fd = await mount(upperStack(root, [layer.id, ...stack]))
     return {
-      path: viewOf(fd),
+      path: mountPath(fd),
       async [Symbol.asyncDispose]() {
         closeMount(fd)
         await drop()

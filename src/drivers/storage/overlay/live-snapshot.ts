@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
-import { type Elsewhere, syncFileSystemLater, viewOf } from '../../../sys/fs/mounts.ts'
+import { type ForeignMount, mountPath, syncFileSystemAsync } from '../../../sys/fs/mounts.ts'
 import { stateOf } from './kernel/changes.ts'
 import { makeLayer, type NewLayer, retireWork, syncLayers, upperStack } from './kernel/layers.ts'
 import { closeMount } from './kernel/mount-point.ts'
 import { lockRecords, type Stack } from './kernel/records.ts'
-import { remakeChanges } from './kernel/replay.ts'
+import { replayChanges } from './kernel/replay.ts'
 import { type Overlay, upperFiles, withView } from './context.ts'
 
 interface Task {
@@ -20,7 +20,7 @@ interface Task {
  * of its own, over the same layers. It is of one instant if the upper layer is the same before and after, down to the
  * times of change, which nobody can set.
  */
-export async function copyChanges(
+export async function snapshotLive(
   overlay: Overlay,
   { volume, into, stack }: Task,
   { consistent = false, after, signal, onProgress }: SnapshotOptions,
@@ -29,17 +29,17 @@ export async function copyChanges(
   const upper = upperFiles(overlay, stack)
   const before = await settled(upper)
   // A file that is written through a mapping is told again by its time once what was written so far is on the disk.
-  await syncFileSystemLater(root)
+  await syncFileSystemAsync(root)
   using layer = await newLayer(root, upper)
   const fd = await overlay.open(upperStack(root, [layer.id, ...stack.slice(1)]))
   try {
-    await withView(overlay, volume, (view) => remakeChanges([upper], view, viewOf(fd), { signal, onProgress }))
+    await withView(overlay, volume, (view) => replayChanges([upper], view, mountPath(fd), { signal, onProgress }))
   } finally {
     // Unmounting it makes it durable.
     closeMount(fd)
   }
   const isOne = stateOf(upper).hash === before
-  if (consistent && !isOne) throw active(volume)
+  if (consistent && !isOne) throw treeInUse(volume)
   await retireWork(root, layer.id)
   using records = await lockRecords(root, 'together')
   syncLayers(root, [layer.id])
@@ -66,7 +66,7 @@ async function settled(upper: string): Promise<string> {
 }
 
 /** @param elsewhere other mount namespaces that have it */
-export const active = (volume: Place, elsewhere: readonly Elsewhere[] = []): AwError =>
+export const treeInUse = (volume: Place, elsewhere: readonly ForeignMount[] = []): AwError =>
   new AwError('workspace_active', `The tree ${volume.area}/${volume.name} is in use`, {
     hint:
       elsewhere[0] === undefined

@@ -1,7 +1,7 @@
-import { allDone } from '../../../domain/settle-all.ts'
+import { settleAll } from '../../../domain/settle-all.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { missing } from '../root/tree-root.ts'
-import { isSeen, mountLocked, type Overlay } from './context.ts'
+import { treeMissing } from '../root/tree-root.ts'
+import { isMountedArea, mountLocked, type Overlay } from './context.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
 import { clearMountPoint, moveMount } from './kernel/mount-point.ts'
 import { lockRecords } from './kernel/records.ts'
@@ -14,16 +14,16 @@ export async function moveTree(
   { later = false }: { later?: boolean | undefined } = {},
 ): Promise<void> {
   const { root, trees } = overlay
-  using _ = overlay.mounts ? await lockMounts(root, [from, to].filter(isSeen)) : undefined
+  using _ = overlay.mounts ? await lockMounts(root, [from, to].filter(isMountedArea)) : undefined
   using records = await lockRecords(root, 'together')
-  if (records.read(from) === undefined || !records.move(from, to)) throw missing(from)
+  if (records.read(from) === undefined || !records.move(from, to)) throw treeMissing(from)
   const durable = later ? Promise.resolve() : records.syncLater()
-  await allDone(durable, overlay.mounts ? follow() : undefined)
+  await settleAll(durable, overlay.mounts ? follow() : undefined)
 
   async function follow(): Promise<void> {
     const [before, after] = [trees.path(from), trees.path(to)]
-    const moved = isSeen(from) && isSeen(to) && moveMount(before, after)
-    if (isSeen(from) && !moved) clearMountPoint(before)
+    const moved = isMountedArea(from) && isMountedArea(to) && moveMount(before, after)
+    if (isMountedArea(from) && !moved) clearMountPoint(before)
     if (!moved) await mountLocked(overlay, to)
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Probe } from '../../../ports/storage-driver.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
-import { mounts, viewOf } from '../../../sys/fs/mounts.ts'
+import { mountPath, mounts } from '../../../sys/fs/mounts.ts'
 import { heldOverlays } from './kernel/holder.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
 import { trySealing } from './kernel/sealed-directory.ts'
@@ -30,13 +30,13 @@ function tryMounts(place: string): Probe {
   const at = (name: string): string => join(place, name)
   const one = mounts.overlay({ lower: [at('lower')], upper: { fs: at('one'), work: at('one-work') } })
   try {
-    hostFs.mkdirSync(join(viewOf(one), 'made'), 0o700)
+    hostFs.mkdirSync(join(mountPath(one), 'made'), 0o700)
   } finally {
     fs.closeSync(one)
   }
   const two = mounts.overlay({ lower: [at('one'), at('lower')], upper: { fs: at('two'), work: at('two-work') } })
   try {
-    hostFs.renameSync(join(viewOf(two), 'made'), join(viewOf(two), 'renamed'))
+    hostFs.renameSync(join(mountPath(two), 'made'), join(mountPath(two), 'renamed'))
   } finally {
     fs.closeSync(two)
   }
@@ -63,7 +63,7 @@ async function trySandbox(place: string): Promise<Probe> {
   const at = (name: string): string => join(place, name)
   const fd = await heldOverlays.open({ lower: [at('lower')], upper: { fs: at('one'), work: at('one-work') } })
   try {
-    hostFs.mkdirSync(join(viewOf(fd), 'made'), 0o700)
+    hostFs.mkdirSync(join(mountPath(fd), 'made'), 0o700)
   } finally {
     fs.closeSync(fd)
   }

@@ -3,24 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toAwError } from '../../../domain/errors.ts'
 import type { Frozen, Place, RestoreOptions } from '../../../ports/storage-driver.ts'
 import { filesOf, forgetLayer, makeLayer, retireWork, syncLayers } from './kernel/layers.ts'
-import { areCopies } from './kernel/stale-mounts.ts'
-import { closeMount, othersWith, proveQuiet } from './kernel/mount-point.ts'
-import { lockRecords, type Stack, taken } from './kernel/records.ts'
+import { areStaleCopies } from './kernel/stale-mounts.ts'
+import { closeMount, foreignMountsOf, mountExclusively } from './kernel/mount-point.ts'
+import { lockRecords, recordTaken, type Stack } from './kernel/records.ts'
 import {
-  aMomentMs,
   ensureMounted,
   frozenStackOf,
   layeredStackOf,
   type Overlay,
-  patienceMs,
+  sandboxExitMs,
   stackOf,
+  unmountTimeoutMs,
   upperFiles,
   upperOf,
 } from './context.ts'
 import { countChanges } from './diff.ts'
-import { active } from './live-snapshot.ts'
-import { quietly } from './while-unmounted.ts'
-import { isHeld } from './held-views.ts'
+import { treeInUse } from './live-snapshot.ts'
+import { changeWhileUnmounted } from './while-unmounted.ts'
+import { hasHeldView } from './held-views.ts'
 
 /**
  * The volume gets a new upper layer over the layers of the snapshot; what it was made of before becomes `keep`. Both
@@ -46,9 +46,9 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
   const make = async (mount: (stack: Stack) => void): Promise<void> => {
     wasTakenOff = true
     using records = await lockRecords(root, 'together')
-    if (records.read(keep) !== undefined) throw taken(keep)
-    const proof = overlay.mounts ? proveQuiet(root, before) : undefined
-    if (overlay.mounts && proof === undefined) throw active(volume)
+    if (records.read(keep) !== undefined) throw recordTaken(keep)
+    const proof = overlay.mounts ? mountExclusively(root, before) : undefined
+    if (overlay.mounts && proof === undefined) throw treeInUse(volume)
     try {
       forgetLayer(root, layerOf(keep))
       using layer = makeLayer(root, { id: layerOf(keep), like: filesOf(root, upperOf(wanted)) })
@@ -64,7 +64,7 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
   }
   const tidy = (): Promise<void> => retireWork(root, upperOf(before))
   const attempt = (): Promise<boolean> =>
-    quietly(overlay, volume, before, { make, tidy }).catch((error: unknown) => {
+    changeWhileUnmounted(overlay, volume, before, { make, tidy }).catch((error: unknown) => {
       if (toAwError(error).code === 'workspace_active') return false
       throw error
     })
@@ -72,13 +72,13 @@ async function exchange(overlay: Overlay, [volume, to, keep]: readonly [Place, P
   const begun = Date.now()
   const upper = upperFiles(overlay, before)
   for (let pause = 2; !(await attempt()); pause = Math.min(pause * 2, 50)) {
-    const others = othersWith(upper)
-    const isStarting = others.length > 0 && areCopies(overlay.trees.path(volume), others)
+    const others = foreignMountsOf(upper)
+    const isStarting = others.length > 0 && areStaleCopies(overlay.trees.path(volume), others)
     // Whoever has it when it was taken off here is seen, or is a sandbox that has ended: the kernel then waits for the disk.
     const isLeaving = others.length === 0 && wasTakenOff
-    const isLookedInto = isHeld(upper)
-    const limitMs = isStarting || isLeaving ? patienceMs : isLookedInto ? overlay.patienceMs : aMomentMs
-    if (Date.now() - begun > limitMs) throw active(volume, others)
+    const isLookedInto = hasHeldView(upper)
+    const limitMs = isStarting || isLeaving ? unmountTimeoutMs : isLookedInto ? overlay.patienceMs : sandboxExitMs
+    if (Date.now() - begun > limitMs) throw treeInUse(volume, others)
     wasTakenOff = false
     await sleep(pause)
   }

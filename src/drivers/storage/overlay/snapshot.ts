@@ -1,12 +1,12 @@
 import { AwError } from '../../../domain/errors.ts'
-import type { Frozen, Making, Place, SnapshotOptions } from '../../../ports/storage-driver.ts'
+import type { Frozen, Place, SnapshotOptions, WriteOrdering } from '../../../ports/storage-driver.ts'
 import { isUnchanged, makeLayer, retireWork, syncLayers } from './kernel/layers.ts'
-import { lockRecords, readRecord, type Stack, taken } from './kernel/records.ts'
+import { lockRecords, readRecord, recordTaken, type Stack } from './kernel/records.ts'
 import { ensureMounted, layeredStackOf, type Overlay, upperFiles, upperOf } from './context.ts'
 import { countChanges } from './diff.ts'
 import { flatten, maxLayers } from './flatten.ts'
-import { copyChanges } from './live-snapshot.ts'
-import { quietly } from './while-unmounted.ts'
+import { snapshotLive } from './live-snapshot.ts'
+import { changeWhileUnmounted } from './while-unmounted.ts'
 
 /**
  * Freezes a tree. If nothing was changed since it got its upper layer, the snapshot is the layers below. If nobody uses
@@ -19,7 +19,7 @@ export async function snapshotTree(
   options: SnapshotOptions = {},
 ): Promise<Frozen> {
   const stack = layeredStackOf(overlay, volume)
-  if (readRecord(overlay.root, into) !== undefined) throw taken(into)
+  if (readRecord(overlay.root, into) !== undefined) throw recordTaken(into)
   const { looked = false, ...made } = await freeze(overlay, { volume, into, stack }, options)
   return { ...made, changed: await countChanges(overlay, options.since, into, { ...options, looked }) }
 }
@@ -47,19 +47,19 @@ async function freeze(overlay: Overlay, task: Task, options: SnapshotOptions): P
   using flat = task.stack.length > maxLayers ? await flatten(overlay, task.stack.slice(1), options) : undefined
   // What is frozen does not care whether the tree below it is made of one layer or of many.
   const below = flat === undefined ? task.stack : [upperOf(task.stack), flat.id, ...flat.below]
-  const frozen = await quietly(overlay, task.volume, task.stack, {
+  const frozen = await changeWhileUnmounted(overlay, task.volume, task.stack, {
     make: (mount) => freezeUpper(overlay, task, below, { mount, after: options.after }),
     tidy: () => retireWork(root, upperOf(task.stack)),
   })
   if (frozen) return { mechanism: flat ? 'overlay freeze, layers flattened' : 'overlay freeze', consistency: 'atomic' }
-  return { ...(await copyChanges(overlay, task, options)), looked: true }
+  return { ...(await snapshotLive(overlay, task, options)), looked: true }
 }
 
 async function freezeUpper(
   overlay: Overlay,
   { volume, into, stack }: Task,
   below: Stack,
-  { mount, after }: { mount: (stack: Stack) => void } & Making,
+  { mount, after }: { mount: (stack: Stack) => void } & WriteOrdering,
 ): Promise<void> {
   const { root } = overlay
   using records = await lockRecords(root, 'together')

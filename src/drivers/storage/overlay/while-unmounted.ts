@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { isInUse, mounts, mountsWhere, syncFileSystemLater } from '../../../sys/fs/mounts.ts'
-import { filesOf, isBare, upperStack } from './kernel/layers.ts'
+import { findMounts, isInUse, mounts, syncFileSystemAsync } from '../../../sys/fs/mounts.ts'
+import { filesOf, isSingleLayer, upperStack } from './kernel/layers.ts'
 import { lockMounts } from './kernel/mount-lock.ts'
-import { closeMount, unmountQuiet } from './kernel/mount-point.ts'
+import { closeMount, unmountIfIdle } from './kernel/mount-point.ts'
 import type { Stack } from './kernel/records.ts'
 import { mountLocked, type Overlay } from './context.ts'
-import { isHeld, lookTurn } from './held-views.ts'
+import { hasHeldView, lockViews } from './held-views.ts'
 
 /** What is done to a tree that nobody uses. */
 interface Change {
@@ -20,16 +20,21 @@ interface Change {
  * Unmounts a tree that nobody uses, changes it, and mounts it again. False if somebody uses the tree: then it is mounted
  * as it was.
  */
-export async function quietly(overlay: Overlay, place: Place, stack: Stack, change: Change): Promise<boolean> {
-  if (isBare(place, stack)) return whileBuilt(overlay, change)
+export async function changeWhileUnmounted(
+  overlay: Overlay,
+  place: Place,
+  stack: Stack,
+  change: Change,
+): Promise<boolean> {
+  if (isSingleLayer(place, stack)) return changeWhileBuilding(overlay, change)
   const { root, trees } = overlay
-  if (!overlay.mounts && isHeld(filesOf(root, stack[0] ?? ''))) return false
+  if (!overlay.mounts && hasHeldView(filesOf(root, stack[0] ?? ''))) return false
   // Processes that look into it are waited for; whoever comes now waits until it is whole again.
-  using turn = overlay.mounts ? undefined : await lookTurn(overlay, place)
+  using turn = overlay.mounts ? undefined : await lockViews(overlay, place)
   using _ = await lockMounts(root, [place])
   if (turn !== undefined) return await whileUnmounted(overlay, stack, change)
   const path = trees.path(place)
-  if (!(await unmountQuiet(root, path, stack))) return false
+  if (!(await unmountIfIdle(root, path, stack))) return false
   let made: number | undefined
   const close = (): void => {
     if (made !== undefined) closeMount(made)
@@ -53,8 +58,8 @@ export async function quietly(overlay: Overlay, place: Place, stack: Stack, chan
 }
 
 /** Nobody but its builder knows it, who waits; and nothing but a flush makes it durable. */
-async function whileBuilt({ root }: Overlay, { make, tidy }: Change): Promise<boolean> {
-  await syncFileSystemLater(root)
+async function changeWhileBuilding({ root }: Overlay, { make, tidy }: Change): Promise<boolean> {
+  await syncFileSystemAsync(root)
   await make(() => undefined)
   await tidy()
   return true
@@ -62,7 +67,7 @@ async function whileBuilt({ root }: Overlay, { make, tidy }: Change): Promise<bo
 
 /** As long as we have it mounted ourselves, and nowhere, nobody else can. */
 async function whileUnmounted(overlay: Overlay, stack: Stack, { make, tidy }: Change): Promise<boolean> {
-  const proof = await proven(overlay, stack)
+  const proof = await mountForUsAlone(overlay, stack)
   if (proof === undefined) return false
   try {
     await make(() => undefined)
@@ -74,20 +79,20 @@ async function whileUnmounted(overlay: Overlay, stack: Stack, { make, tidy }: Ch
 }
 
 /** How long the kernel may need to let go of a tree that nobody looks into any more. */
-const patienceMs = 2000
+const timeoutMs = 2000
 
 /** The tree, mounted for us alone; undefined if a sandbox has it, or somebody in this process. */
-async function proven({ root, open }: Overlay, stack: Stack): Promise<number | undefined> {
+async function mountForUsAlone({ root, open }: Overlay, stack: Stack): Promise<number | undefined> {
   const upper = filesOf(root, stack[0] ?? '')
-  const until = Date.now() + patienceMs
+  const until = Date.now() + timeoutMs
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-    if (isHeld(upper)) return undefined
+    if (hasHeldView(upper)) return undefined
     try {
       return await open(upperStack(root, stack))
     } catch (error) {
       if (!isInUse(error)) throw error
     }
-    const { own, others } = mountsWhere((mount) => mount.upper === upper)
+    const { own, others } = findMounts((mount) => mount.upper === upper)
     if (own.length + others.length > 0 || Date.now() > until) return undefined
     await sleep(pause)
   }

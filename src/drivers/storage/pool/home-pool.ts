@@ -1,9 +1,9 @@
 import { AwError } from '../../../domain/errors.ts'
 import { mountedAt } from './mount.ts'
 import { interrupted, mountHint, mountPool } from './pool.ts'
-import { openPlace } from './location.ts'
+import { openPoolLocation } from './location.ts'
 import { readPool } from './record.ts'
-import { storageLock, type StoragePlace } from '../registry.ts'
+import { type StorageLocation, storageLock } from '../registry.ts'
 
 /** The pool of a home that is being opened. */
 
@@ -11,9 +11,9 @@ import { storageLock, type StoragePlace } from '../registry.ts'
  * After a reboot: mounts the pool if there is one and we may. If it cannot be mounted the home opens all the same, for
  * its log; every call of the driver then says what to do, and `aw init` and `aw doctor` say why.
  */
-export async function mountAgain({ home, root }: StoragePlace): Promise<void> {
+export async function remountPool({ home, root }: StorageLocation): Promise<void> {
   if (process.getuid?.() !== 0 || readPool(home)?.state !== 'ready') return
-  using place = openPlace(home, root)
+  using place = openPoolLocation(home, root)
   using _ = await storageLock(place.lock)
   try {
     mountPool(place)
@@ -23,11 +23,11 @@ export async function mountAgain({ home, root }: StoragePlace): Promise<void> {
 }
 
 /** Before the first use: the pool must be there, or the root would be made on the disk below it. */
-export function requirePool({ home, root }: StoragePlace): void {
+export function requirePool({ home, root }: StorageLocation): void {
   const record = readPool(home)
   if (record !== undefined && record.state !== 'ready') throw interrupted(record.state)
   if (process.getuid?.() === 0) {
-    using place = openPlace(home, root)
+    using place = openPoolLocation(home, root)
     mountPool(place)
     return
   }

@@ -3,17 +3,17 @@ import { AwError } from '../../../domain/errors.ts'
 import { sizeText } from '../../../domain/space/size.ts'
 import { fileSystemOf } from '../../../sys/fs/file-system.ts'
 import type { Place } from '../../../ports/storage-driver.ts'
-import { assertEmpty, closeAreas, leaveRoot, treesIn } from '../root/remove-root.ts'
+import { assertEmpty, removeAreas, removeRoot, treesIn } from '../root/remove-root.ts'
 import { mountedAt } from './mount.ts'
 import { assertTools, clearPool, growPool, interrupted, makePool, mountHint, mountPool } from './pool.ts'
 import { assertPoolSize, defaultPoolBytes, hasImage } from './image.ts'
-import { ensureRoot, openPlace, type OpenPlace } from './location.ts'
+import { ensureRoot, openPoolLocation, type OpenPoolLocation } from './location.ts'
 import { dropPool, poolImage, readPool, writePool } from './record.ts'
 import { dropClaim, readClaim } from '../root/claim.ts'
 import { assertRoot, readMarker } from '../root/root.ts'
-import { assertWorks, best, forgetTrials } from '../choose-driver.ts'
+import { assertWorks, bestDriver, forgetTrials } from '../choose-driver.ts'
 import { makeStorage } from '../open.ts'
-import { storageLock, type StoragePlace, type Wanted } from '../registry.ts'
+import { type StorageLocation, storageLock, type Wanted } from '../registry.ts'
 import { areas } from '../root/tree-root.ts'
 
 /** Setting up the storage of a home on purpose, and giving it up again. Both can be repeated after a crash anywhere. */
@@ -38,8 +38,8 @@ export interface PoolReport {
 }
 
 /** Makes the storage, or changes it while it holds no tree; the same again is no change, except for a larger pool. */
-export async function initStorage(storage: StoragePlace, { wanted, bytes }: InitRequest): Promise<InitReport> {
-  using place = openPlace(storage.home, storage.root)
+export async function initStorage(storage: StorageLocation, { wanted, bytes }: InitRequest): Promise<InitReport> {
+  using place = openPoolLocation(storage.home, storage.root)
   using _ = await storageLock(place.lock)
   forgetTrials()
   const current = await currentDriver(storage, place)
@@ -53,10 +53,10 @@ export async function initStorage(storage: StoragePlace, { wanted, bytes }: Init
 
 /** Removes the storage of a home if it holds no tree. The next use of the home chooses anew. */
 export async function deinitStorage(
-  storage: StoragePlace,
+  storage: StorageLocation,
   keepPool = false,
 ): Promise<{ root: string; pool: PoolReport | null }> {
-  using place = openPlace(storage.home, storage.root)
+  using place = openPoolLocation(storage.home, storage.root)
   using _ = await storageLock(place.lock)
   forgetTrials()
   const pool = poolReport(place)
@@ -71,7 +71,7 @@ export async function deinitStorage(
 // -- init ------------------------------------------------------------------------------------------------------------
 
 /** After a crash first what was begun is ended. A pool is mounted. */
-async function currentDriver(storage: StoragePlace, place: OpenPlace): Promise<DriverName | undefined> {
+async function currentDriver(storage: StorageLocation, place: OpenPoolLocation): Promise<DriverName | undefined> {
   const record = readPool(place.inside)
   if (record?.state === 'removing') throw interrupted(record.state)
   if (record?.state === 'making') {
@@ -92,7 +92,7 @@ async function currentDriver(storage: StoragePlace, place: OpenPlace): Promise<D
   return undefined
 }
 
-function mountOrTell(place: OpenPlace): void {
+function mountOrTell(place: OpenPoolLocation): void {
   if (isRoot()) return mountPool(place)
   if (mountedAt(place.root)?.type === 'btrfs') return
   throw new AwError('storage_unavailable', `The pool of this home is not mounted at ${place.root}`, {
@@ -103,8 +103,8 @@ function mountOrTell(place: OpenPlace): void {
 
 /** What there is is given up when it is certain that what is wanted can be had. */
 async function change(
-  storage: StoragePlace,
-  place: OpenPlace,
+  storage: StorageLocation,
+  place: OpenPoolLocation,
   current: DriverName | undefined,
   request: InitRequest,
 ): Promise<true> {
@@ -115,7 +115,7 @@ async function change(
   return true
 }
 
-function assertChangeable(storage: StoragePlace, place: OpenPlace, current: DriverName): void {
+function assertChangeable(storage: StorageLocation, place: OpenPoolLocation, current: DriverName): void {
   assertTreeless(storage, `The storage of this home was made by the driver ${current} and is in use`)
   if (readPool(place.inside) === undefined) return
   throw new AwError('invalid_state', 'The storage of this home is a btrfs pool', {
@@ -125,7 +125,7 @@ function assertChangeable(storage: StoragePlace, place: OpenPlace, current: Driv
 }
 
 /** True if it has changed. */
-function resize(place: OpenPlace, bytes: number | undefined): boolean {
+function resize(place: OpenPoolLocation, bytes: number | undefined): boolean {
   if (bytes === undefined) return false
   const record = readPool(place.inside)
   if (record === undefined) throw noPool()
@@ -142,8 +142,8 @@ function resize(place: OpenPlace, bytes: number | undefined): boolean {
 
 /** Checks everything that can be checked, and answers with what is then to be done. */
 async function plan(
-  storage: StoragePlace,
-  place: OpenPlace,
+  storage: StorageLocation,
+  place: OpenPoolLocation,
   { wanted, bytes }: InitRequest,
 ): Promise<() => Promise<void>> {
   if (wanted === 'btrfs' && fileSystemOf(storage.root) !== 'btrfs') return planPool(storage, place, bytes)
@@ -154,11 +154,11 @@ async function plan(
       data: { owner: place.owner.uid },
     })
   const driver =
-    wanted === 'auto' ? await best(storage) : wanted === 'dir' ? wanted : await assertWorks(storage, wanted)
+    wanted === 'auto' ? await bestDriver(storage) : wanted === 'dir' ? wanted : await assertWorks(storage, wanted)
   return () => closed(makeStorage(storage, driver))
 }
 
-function planPool(storage: StoragePlace, place: OpenPlace, bytes: number | undefined): () => Promise<void> {
+function planPool(storage: StorageLocation, place: OpenPoolLocation, bytes: number | undefined): () => Promise<void> {
   requireRoot(place)
   const size = bytes ?? defaultPoolBytes(place.inside)
   assertPoolSize(place.inside, size)
@@ -177,13 +177,13 @@ async function closed(opening: Promise<AsyncDisposable>): Promise<void> {
 
 // -- deinit ----------------------------------------------------------------------------------------------------------
 
-async function leave(storage: StoragePlace): Promise<void> {
+async function leave(storage: StorageLocation): Promise<void> {
   if (readClaim(storage.claim) === undefined) return
   assertTreeless(storage, inUse)
-  if (!(await leaveRoot(storage.root, areas, storage.claim))) assertTreeless(storage, inUse)
+  if (!(await removeRoot(storage.root, areas, storage.claim))) assertTreeless(storage, inUse)
 }
 
-function removePool(storage: StoragePlace, place: OpenPlace, keep: boolean): void {
+function removePool(storage: StorageLocation, place: OpenPoolLocation, keep: boolean): void {
   requireRoot(place)
   const record = readPool(place.inside)
   if (record !== undefined && record.state !== 'making' && hasImage(place.inside)) {
@@ -192,7 +192,7 @@ function removePool(storage: StoragePlace, place: OpenPlace, keep: boolean): voi
     assertTreeless(storage, inUse, keep ? areas.filter((area) => area !== 'bases') : areas)
     if (keep) throw wouldDelete(place)
     writePool(place.inside, { ...record, state: 'removing' })
-    if (!closeAreas(storage.root, areas)) {
+    if (!removeAreas(storage.root, areas)) {
       writePool(place.inside, { ...record, state: 'ready' })
       assertTreeless(storage, inUse)
     }
@@ -201,7 +201,7 @@ function removePool(storage: StoragePlace, place: OpenPlace, keep: boolean): voi
   clearPool(place)
 }
 
-const wouldDelete = ({ home }: OpenPlace): AwError =>
+const wouldDelete = ({ home }: OpenPoolLocation): AwError =>
   new AwError('invalid_input', `This deletes the pool ${poolImage(home)}, which holds no tree that is needed`, {
     hint: 'Say so with: aw deinit --yes',
     data: { image: poolImage(home) },
@@ -211,13 +211,13 @@ const inUse = 'The storage of this home is in use'
 
 // -- both ------------------------------------------------------------------------------------------------------------
 
-function poolReport(place: OpenPlace): PoolReport | null {
+function poolReport(place: OpenPoolLocation): PoolReport | null {
   const record = readPool(place.inside)
   return record === undefined ? null : { image: poolImage(place.home), bytes: record.bytes }
 }
 
 /** A root that is not mounted holds none to be seen, and says nothing. */
-function assertTreeless({ root, claim }: StoragePlace, what: string, among: readonly Place['area'][] = areas): void {
+function assertTreeless({ root, claim }: StorageLocation, what: string, among: readonly Place['area'][] = areas): void {
   const { key, made = false, leaving = false } = readClaim(claim) ?? { key: '' }
   if (made && !leaving) assertRoot(root, key)
   const trees = treesIn(root, among)
@@ -231,7 +231,7 @@ function assertTreeless({ root, claim }: StoragePlace, what: string, among: read
 
 const isRoot = (): boolean => process.getuid?.() === 0
 
-function requireRoot({ home }: OpenPlace): void {
+function requireRoot({ home }: OpenPoolLocation): void {
   if (isRoot()) return
   throw new AwError('permission_denied', 'Only root can make, mount and remove a pool', {
     hint: `Ask root for: aw init --storage btrfs --home ${home}; or put the home on btrfs, then nobody is needed`,

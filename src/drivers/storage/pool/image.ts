@@ -10,7 +10,7 @@ import { at } from '../../../sys/safe-fs/descriptors.ts'
 /** The sparse file that holds a pool. `home` is the directory it is in, which may be a descriptor's path. */
 
 /** btrfs takes no less than 109 MiB, and of that keeps more for itself than it leaves to trees. */
-const leastBytes = 256 * 2 ** 20
+const minBytes = 256 * 2 ** 20
 
 /** Half of what is free, in whole GiB where there are some. */
 export function defaultPoolBytes(home: string): number {
@@ -21,10 +21,10 @@ export function defaultPoolBytes(home: string): number {
 
 /** A sparse file promises more than it holds; it must not promise more than there is. */
 export function assertPoolSize(home: string, bytes: number): void {
-  if (bytes < leastBytes)
+  if (bytes < minBytes)
     throw new AwError('invalid_input', `A pool of ${sizeText(bytes)} is too small for btrfs`, {
-      hint: `Give it at least ${sizeText(leastBytes)} with --size`,
-      data: { bytes, least: leastBytes },
+      hint: `Give it at least ${sizeText(minBytes)} with --size`,
+      data: { bytes, least: minBytes },
     })
   const room = freeIn(home) + imageUsage(home)
   if (bytes <= room) return

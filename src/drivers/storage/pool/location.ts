@@ -4,17 +4,17 @@ import { AwError } from '../../../domain/errors.ts'
 import { canonical } from '../../../sys/fs/canonical.ts'
 import { ensureDirectory } from '../../../sys/fs/directories.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
-import type { PoolPlace } from './pool.ts'
+import type { PoolLocation } from './pool.ts'
 import { at, directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
 
 /** Where a pool is, or is to be. Root may also work in the home of another user, and must not be led astray there. */
-export interface OpenPlace extends PoolPlace, Disposable {
+export interface OpenPoolLocation extends PoolLocation, Disposable {
   /** Whether the home is this process's own. */
   readonly own: boolean
   readonly lock: string
 }
 
-export function openPlace(home: string, root: string): OpenPlace {
+export function openPoolLocation(home: string, root: string): OpenPoolLocation {
   const fd = openSync(canonical(home), directoryFlags)
   const { uid, gid, mode, dev, ino } = fstatSync(fd)
   const own = uid === (process.getuid?.() ?? 0)
@@ -38,7 +38,7 @@ export function openPlace(home: string, root: string): OpenPlace {
 }
 
 /** Makes the storage root for the owner of the home, in a directory that is his as well. */
-export function ensureRoot({ root, owner, own }: OpenPlace): void {
+export function ensureRoot({ root, owner, own }: OpenPoolLocation): void {
   if (existsSync(root)) return
   const parent = dirname(root)
   if (own) ensureDirectory(parent, 0o700)

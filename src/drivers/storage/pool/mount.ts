@@ -3,7 +3,7 @@ import { AwError } from '../../../domain/errors.ts'
 import { canonical } from '../../../sys/fs/canonical.ts'
 import { counted } from '../../../sys/fs/crash-points.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
-import { isInUse, mounts, viewOf } from '../../../sys/fs/mounts.ts'
+import { isInUse, mountPath, mounts } from '../../../sys/fs/mounts.ts'
 import { FSCONFIG, MOUNT, native, nativeHint, nativeProblem } from '../../../sys/syscalls/native.ts'
 
 /** Mounting a btrfs, for those who may. What is mounted where is read from the kernel each time, never remembered. */
@@ -39,8 +39,8 @@ const unescaped = (text: string): string =>
 export function mountBtrfs(device: string, directory: number, prepare: (root: string) => void): void {
   const mount = kernel.btrfs(device)
   try {
-    prepare(viewOf(mount))
-    mounts.attach(mount, viewOf(directory))
+    prepare(mountPath(mount))
+    mounts.attach(mount, mountPath(directory))
   } finally {
     closeSync(mount)
   }

@@ -19,7 +19,7 @@ import { unmountedNote } from '../root/root.ts'
  * caller holds the home's lock. Every step can be the last one: `clearPool` removes whatever is there, `mountPool`
  * completes it.
  */
-export interface PoolPlace {
+export interface PoolLocation {
   /** The home as people know it. */
   readonly home: string
   /** The same as a directory to work in: in another user's home, names on the way may change under us. */
@@ -30,7 +30,7 @@ export interface PoolPlace {
 }
 
 /** Makes, mounts and records a pool. On failure nothing is left. */
-export async function makePool(place: PoolPlace, bytes: number): Promise<void> {
+export async function makePool(place: PoolLocation, bytes: number): Promise<void> {
   const mkfs = assertTools()
   if (readPool(place.inside) === undefined) assertNoImage(place)
   try {
@@ -54,7 +54,7 @@ export async function makePool(place: PoolPlace, bytes: number): Promise<void> {
 }
 
 /** What cannot be undone is undone by the next attempt: the record is still there and says that it must be. */
-function undo(place: PoolPlace): void {
+function undo(place: PoolLocation): void {
   try {
     clearPool(place)
   } catch (error) {
@@ -63,7 +63,7 @@ function undo(place: PoolPlace): void {
 }
 
 /** Mounts a pool that was made to the end, as after a reboot. Mounted = done, and so is a home without a pool. */
-export function mountPool(place: PoolPlace): void {
+export function mountPool(place: PoolLocation): void {
   const record = readPool(place.inside)
   if (record === undefined) return
   if (record.state === 'making') throw interrupted(record.state)
@@ -85,7 +85,7 @@ export function mountPool(place: PoolPlace): void {
 }
 
 /** Enlarges a mounted pool while it is used. */
-export function growPool(place: PoolPlace, bytes: number): void {
+export function growPool(place: PoolLocation, bytes: number): void {
   using image = openImage(place.inside)
   if (image === undefined) throw imageGone(place)
   if (fstatSync(image.fd).size < bytes) hostFs.ftruncateSync(image.fd, bytes)
@@ -96,7 +96,7 @@ export function growPool(place: PoolPlace, bytes: number): void {
 }
 
 /** Removes a pool with everything in it, or what a crash has left of one. Absent = done. */
-export function clearPool(place: PoolPlace): void {
+export function clearPool(place: PoolLocation): void {
   {
     using image = openImage(place.inside)
     if (image !== undefined) {
@@ -111,20 +111,20 @@ export function clearPool(place: PoolPlace): void {
 }
 
 /** Whether what is mounted at the storage root is this home's image. */
-function isMounted({ root }: PoolPlace, image: number): boolean {
+function isMounted({ root }: PoolLocation, image: number): boolean {
   const mounted = mountedAt(root)
   return mounted?.type === 'btrfs' && loopsOf(image).includes(mounted.source)
 }
 
 // -- the mount point -------------------------------------------------------------------------------------------------
 
-function mountOn(device: string, place: PoolPlace, prepare: (root: string) => void): void {
+function mountOn(device: string, place: PoolLocation, prepare: (root: string) => void): void {
   withMountPoint(place, (_path, fd) => mountBtrfs(device, fd, prepare))
 }
 
 /** Nothing is written below a mount point by accident, and who looks there learns what is missing. */
 const leaveNote =
-  ({ home, owner }: PoolPlace) =>
+  ({ home, owner }: PoolLocation) =>
   (root: string): void => {
     const file = join(root, unmountedNote)
     durableFile.remove(file)
@@ -148,7 +148,7 @@ export const mountHint = (home: string): string =>
   `Let root mount the pool again: aw init --storage btrfs --home ${home}`
 
 /** By a descriptor, and only if it belongs to the owner of the home: root must not mount over anything else. */
-function withMountPoint({ root, owner }: PoolPlace, use: (path: string, fd: number) => void): void {
+function withMountPoint({ root, owner }: PoolLocation, use: (path: string, fd: number) => void): void {
   const fd = openSync(root, directoryFlags)
   try {
     if (fstatSync(fd).uid !== owner.uid)
@@ -193,7 +193,7 @@ export const interrupted = (state: 'making' | 'removing'): AwError =>
   )
 
 /** Without a record of it, it is not ours. */
-function assertNoImage({ inside, home }: PoolPlace): void {
+function assertNoImage({ inside, home }: PoolLocation): void {
   if (!hasImage(inside)) return
   throw new AwError('file_exists', `There is already a file ${poolImage(home)}, and no record of it`, {
     hint: 'Move it away and try again',

@@ -42,12 +42,12 @@ export function claimDriver(file: string, driver: string): string {
   return readClaim(file)?.driver ?? driver
 }
 
-export const claimMade = (file: string): void => append(file, 'made')
+export const markClaimMade = (file: string): void => append(file, 'made')
 
-export const claimLeaving = (file: string): void => append(file, 'leaving')
+export const markClaimLeaving = (file: string): void => append(file, 'leaving')
 
 /** It is not given up after all. */
-export function claimStaying(file: string): void {
+export function unmarkClaimLeaving(file: string): void {
   const kept = (readIfPresent(file) ?? '').split('\n').filter((line) => line !== 'leaving')
   const unfinished = `${file}.${process.pid}`
   durableFile.remove(unfinished)

@@ -7,7 +7,7 @@ import { native } from '../../../sys/syscalls/native.ts'
 import type { Where } from '../../../sys/trees/attributes.ts'
 import { newFolderIndex, readFolderIndex } from '../../../sys/trees/folder-index.ts'
 import { openInto } from '../../../sys/trees/open-into.ts'
-import { canWriteOut, cleaning, flushAll, keepsTimes } from '../../../sys/trees/write-out.ts'
+import { canWriteOut, flushAll, flushBeforeRead, hasFineTimestamps } from '../../../sys/trees/write-out.ts'
 import { treeExists } from './root.ts'
 
 /** What the drivers' `import` has in common. */
@@ -16,7 +16,7 @@ import { treeExists } from './root.ts'
  * A tree of our own has neither rules nor an index. The name of an index can be that of a file, and is not that of a base
  * which is there: its index tells what it holds.
  */
-export function assertOptions(
+export function assertImportOptions(
   source: ImportSource,
   { exclude, ignored, index }: ImportOptions,
   exists: (place: Place) => boolean,
@@ -62,13 +62,13 @@ export async function importFolder(
   }
   if (index === undefined) return await copyTree(folder, target.path, common)
   const { name, since } = index
-  const isTrusted = native() !== undefined && keepsTimes(folder)
+  const isTrusted = native() !== undefined && hasFineTimestamps(folder)
   const found = since === undefined || !isTrusted ? undefined : await readFolderIndex(root, since)
   const before = since === undefined ? undefined : (found ?? ('unknown' as const))
   if (!isTrusted) return await copyTree(folder, target.path, { ...common, before })
   const writer = newFolderIndex(root, name)
   const flushedAt = Date.now()
-  const clean = canWriteOut(folder) ? cleaning(folder) : undefined
+  const clean = canWriteOut(folder) ? flushBeforeRead(folder) : undefined
   if (clean === undefined) await flushAll(folder)
   const report = await copyTree(folder, target.path, { ...common, before, index: writer, flushedAt, clean })
   // The tree is still the one that the old index tells of.

@@ -5,8 +5,8 @@ import { ensureDirectory, syncDirectory } from '../../../sys/fs/directories.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
 import { removeTree } from '../../../sys/safe-fs/index.ts'
-import { claimLeaving, claimStaying, dropClaim } from './claim.ts'
-import { dropMarker, heldBy, listAreas, unmountedNote } from './root.ts'
+import { dropClaim, markClaimLeaving, unmarkClaimLeaving } from './claim.ts'
+import { dropMarker, listAreas, rootDirectories, unmountedNote } from './root.ts'
 
 /** Giving up a storage root that holds no tree. */
 
@@ -21,7 +21,7 @@ export const treesIn = (root: string, areas: readonly string[]): string[] =>
  * Removes the areas, after which no tree can be made in them, also by a process that has the root open. False if there
  * is a tree after all: then they are as they were.
  */
-export function closeAreas(root: string, areas: readonly string[]): boolean {
+export function removeAreas(root: string, areas: readonly string[]): boolean {
   try {
     for (const area of areas) removeEmpty(join(root, area))
     return true
@@ -44,13 +44,13 @@ function removeEmpty(path: string): void {
  * Gives up a root without trees: its areas, what else was made with it, then its marker, then the home's claim on it.
  * False, with everything as it was, if there is a tree after all. Begun and not ended, it is ended by the next call.
  */
-export async function leaveRoot(root: string, areas: readonly string[], claim: string): Promise<boolean> {
-  claimLeaving(claim)
-  if (!closeAreas(root, areas)) {
-    claimStaying(claim)
+export async function removeRoot(root: string, areas: readonly string[], claim: string): Promise<boolean> {
+  markClaimLeaving(claim)
+  if (!removeAreas(root, areas)) {
+    unmarkClaimLeaving(claim)
     return false
   }
-  for (const name of heldBy(root)) if (!areas.includes(name)) await removeTree(root, name)
+  for (const name of rootDirectories(root)) if (!areas.includes(name)) await removeTree(root, name)
   dropMarker(root)
   if (existsSync(root)) syncDirectory(root)
   dropClaim(claim)

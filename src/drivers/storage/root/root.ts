@@ -4,12 +4,12 @@ import { AwError } from '../../../domain/errors.ts'
 import type { Free, Probe } from '../../../ports/storage-driver.ts'
 import { durableFile, readIfPresent } from '../../../sys/fs/durable-file.ts'
 import { hostFs } from '../../../sys/fs/host-fs.ts'
-import { assertOurs, ensureDirectory, syncDirectoryLater } from '../../../sys/fs/directories.ts'
+import { assertOwned, ensureDirectory, syncDirectoryAsync } from '../../../sys/fs/directories.ts'
 import { hasCode } from '../../../sys/syscalls/errno.ts'
 import { native } from '../../../sys/syscalls/native.ts'
 import { liveness, ownProcess } from '../../../sys/processes/process.ts'
 import { at, directoryFlags } from '../../../sys/safe-fs/descriptors.ts'
-import { claimed, claimMade, driverPrefix } from './claim.ts'
+import { claimed, driverPrefix, markClaimMade } from './claim.ts'
 import { syncFiles } from '../../../sys/trees/sync.ts'
 
 /** A storage root: one directory on one mount, with an area for each kind of tree and a marker that says whose it is. */
@@ -24,7 +24,7 @@ const unfinishedMarker = `${marker}.new`
  * unfinished trees would look like leftovers. Answers with the key.
  */
 export function initRoot(root: string, areas: readonly string[], claim: string): string {
-  assertOurs(root, 'storage root')
+  assertOwned(root, 'storage root')
   const { key, driver = 'dir', made } = claimed(claim)
   const found = readMarker(root)
   if (found === undefined && made) return key
@@ -39,7 +39,7 @@ export function initRoot(root: string, areas: readonly string[], claim: string):
   const now = found ?? readMarker(root)
   if (now?.key !== key) throw foreign(root)
   if (now.driver !== driver) throw otherDriver(root, now.driver, driver)
-  if (!made) claimMade(claim)
+  if (!made) markClaimMade(claim)
   return key
 }
 
@@ -70,7 +70,7 @@ export function dropMarker(root: string): void {
 }
 
 /** The directories that were made with the root, or were to be made when it was begun. */
-export const heldBy = (root: string): readonly string[] =>
+export const rootDirectories = (root: string): readonly string[] =>
   (readMarker(root) ?? readMarker(root, unfinishedMarker))?.holds ?? []
 
 const foreign = (root: string): AwError =>
@@ -87,11 +87,11 @@ const otherDriver = (root: string, found: string, wanted: string): AwError =>
 
 /** An unmounted root looks like an empty one, and another may be mounted there: nothing may be concluded from either. */
 export function assertRoot(root: string, key: string): void {
-  const looks = looksOf(join(root, marker))
-  if (looks !== undefined && looks === seen.get(`${root} ${key}`)) return
+  const looks = markerStamp(join(root, marker))
+  if (looks !== undefined && looks === verifiedMarkers.get(`${root} ${key}`)) return
   const found = readMarker(root)
   if (found?.key === key) {
-    if (looks !== undefined) seen.set(`${root} ${key}`, looks)
+    if (looks !== undefined) verifiedMarkers.set(`${root} ${key}`, looks)
     return
   }
   if (found !== undefined) throw foreign(root)
@@ -104,9 +104,9 @@ export function assertRoot(root: string, key: string): void {
 }
 
 /** The markers that were found right. One that looks the same is the same: nobody can set the time of its last change. */
-const seen = new Map<string, string>()
+const verifiedMarkers = new Map<string, string>()
 
-function looksOf(path: string): string | undefined {
+function markerStamp(path: string): string | undefined {
   const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   return stat && `${stat.dev} ${stat.ino} ${stat.ctimeNs}`
 }
@@ -142,22 +142,22 @@ export async function moveTree(from: string, to: string, { alone, later = false 
     throw hasCode(error, 'EEXIST', 'ENOTEMPTY') ? taken(to) : error
   }
   if (later) return true
-  await syncDirectoryLater(dirname(to))
-  await syncDirectoryLater(dirname(from))
+  await syncDirectoryAsync(dirname(to))
+  await syncDirectoryAsync(dirname(from))
   return true
 }
 
 /** The same, durable with whatever makes both directories so; errors are the kernel's. */
 export function renameTree(from: string, to: string, alone = false): void {
   const rename = alone ? hostFs.renameToFreeSync : hostFs.renameNoReplaceSync
-  withWriting(from, () => rename(from, to))
+  withWritePermission(from, () => rename(from, to))
 }
 
 /**
  * A directory that gets another parent is written to, and an agent may have made its own read-only. It is made writable
  * for the moment of the move, by a descriptor: its name is another afterwards.
  */
-function withWriting(path: string, move: () => void): void {
+function withWritePermission(path: string, move: () => void): void {
   try {
     move()
     return

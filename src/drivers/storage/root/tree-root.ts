@@ -52,10 +52,10 @@ export function treeRoot({ root, claim, guarded = [] }: TreeRootOptions, own: re
     exists,
     found(place) {
       if (exists(place)) return path(place)
-      throw missing(place)
+      throw treeMissing(place)
     },
     assertFree(place) {
-      if (exists(place)) throw taken(place)
+      if (exists(place)) throw placeTaken(place)
     },
     list: () => listAreas(root, areas) as Place[],
     free: () => freeIn(root),
@@ -63,16 +63,16 @@ export function treeRoot({ root, claim, guarded = [] }: TreeRootOptions, own: re
 }
 
 /** Everybody finds it there, and it needs no end. */
-export const onHost = (path: string): Reached => ({ path, [Symbol.dispose]: () => undefined })
+export const reachedOnHost = (path: string): Reached => ({ path, [Symbol.dispose]: () => undefined })
 
 export const isFrozen = ({ area }: Place): boolean => area === 'snapshots' || area === 'bases'
 
-export const noLimits = (name: string): AwError =>
+export const limitsUnsupported = (name: string): AwError =>
   new AwError('unsupported', `The kernel cannot limit trees of the storage driver ${name}`, {
     hint: 'Leave the limit out, or use the driver btrfs',
   })
 
-export const missing = (place: Place): AwError =>
+export const treeMissing = (place: Place): AwError =>
   new AwError(
     isFrozen(place) ? 'snapshot_not_found' : 'workspace_not_found',
     `There is no tree at ${place.area}/${place.name}`,
@@ -82,7 +82,7 @@ export const missing = (place: Place): AwError =>
     },
   )
 
-export const taken = (place: Place): AwError =>
+export const placeTaken = (place: Place): AwError =>
   new AwError('file_exists', `There is already a tree at ${place.area}/${place.name}`, {
     hint: 'Run: aw recover',
     data: { place },

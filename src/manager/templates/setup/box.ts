@@ -27,14 +27,14 @@ export function setupWalls({ limits: { wall_ms: _, ...limits }, ...walls }: Setu
   return { ...walls, limits }
 }
 
-const mostAtOnce = 100
+const maxAtOnce = 100
 
 /** A number that no workspace has, and no other set-up that runs now: its user id follows from it. */
 export async function withSetupSlot<T>(core: Core, work: (slot: number) => Promise<T>): Promise<T> {
   const first = slotCount(portBlocks(core))
-  for (let n = 0; n < mostAtOnce; n++) {
+  for (let n = 0; n < maxAtOnce; n++) {
     using lock = await core.host.lock(`setup-${n}`, { timeoutMs: 0 })
     if (lock !== undefined) return await work(first + n)
   }
-  throw new AwError('limit_reached', `${mostAtOnce} templates are being set up`, { hint: 'Try again later' })
+  throw new AwError('limit_reached', `${maxAtOnce} templates are being set up`, { hint: 'Try again later' })
 }

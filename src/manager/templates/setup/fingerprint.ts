@@ -39,7 +39,7 @@ export async function addedSince(tree: FileHandle, before: Fingerprint, request:
       seen += 1
       if ((await markOf(tree, path, request)) !== was) return null
     } else if (isKnown(before, path.slice(0, Math.max(0, path.lastIndexOf('/'))))) {
-      if (added.length === mostAdded || (await markOf(tree, path, request)) === undefined) return null
+      if (added.length === maxAdded || (await markOf(tree, path, request)) === undefined) return null
       added.push(kind === 'directory' ? `${path}/` : path)
     }
   }
@@ -47,7 +47,7 @@ export async function addedSince(tree: FileHandle, before: Fingerprint, request:
 }
 
 const everything = { maxEntries: Number.MAX_SAFE_INTEGER }
-const mostAdded = 1000
+const maxAdded = 1000
 const pieceBytes = 4 * 1024 * 1024
 
 const isKnown = ({ entries }: Fingerprint, directory: string): boolean => directory === '' || entries.has(directory)

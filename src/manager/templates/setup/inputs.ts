@@ -5,7 +5,7 @@ import { hashOf, type SetupPlan } from '../../../domain/sources/template-setup.t
 import type { Source } from '../../../domain/workspace/state.ts'
 import type { Fingerprint } from './fingerprint.ts'
 
-const mostFiles = 1000
+const maxFiles = 1000
 
 /**
  * The files that patterns mean, by their paths below the content, with their hashes. A pattern that means a directory
@@ -33,8 +33,8 @@ export function inputFiles(tree: Fingerprint, patterns: readonly string[], profi
       files[path] = kind === 'file' ? `${hash}${Number(mode) & 0o100 ? ' x' : ''}` : `${kind} ${mode}`
     }
   }
-  if (Object.keys(files).length > mostFiles)
-    throw wrong(`The set-up is to depend on more than ${mostFiles} files; leave the patterns out to depend on all`)
+  if (Object.keys(files).length > maxFiles)
+    throw wrong(`The set-up is to depend on more than ${maxFiles} files; leave the patterns out to depend on all`)
   return files
 }
 

@@ -41,7 +41,7 @@ export async function runSetup(
 ): Promise<SetupRan> {
   const { inputs: _, ...wanted } = plan
   const logs = plan.commands.map(() => newId(core, 'cmd'))
-  const begun = core.clock.now()
+  const started = core.clock.now()
   const of = { template, sandbox: place.name }
   await appendHome(
     core,
@@ -75,7 +75,7 @@ export async function runSetup(
     await appendHome(core, newEvent(core, request, 'template_setup_ended', { ...of, exits, walls, problem }))
   }
   const ended = core.clock.now()
-  return { ran_at: begun.toISOString(), duration_ms: ended.getTime() - begun.getTime(), logs }
+  return { ran_at: started.toISOString(), duration_ms: ended.getTime() - started.getTime(), logs }
 }
 
 interface One {

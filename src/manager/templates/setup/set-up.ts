@@ -29,7 +29,7 @@ interface Subject {
 export async function setUp(core: Core, request: Request, subject: Subject): Promise<TemplateSetup> {
   const { name: template, version, place, profile, plan, last, again } = subject
   request.onProgress?.({ phase: 'looking through the source' })
-  const before = await looked(core, request, place)
+  const before = await takeFingerprint(core, request, place)
   const files = inputFiles(before, plan.inputs, profile)
   const source = sourceHash(before, subject.source, profile)
   const key = keyOf({ plan, profile, files, source, owner: core.storage.capabilities.owner ?? null })
@@ -39,17 +39,17 @@ export async function setUp(core: Core, request: Request, subject: Subject): Pro
     if (taken) return { ...earlier, ...plan, files, source }
   }
   const ran = await runSetup(core, request, { template, place, profile, plan })
-  const added = await afterwards(core, request, place, profile, before)
+  const added = await findAdded(core, request, place, profile, before)
   return { ...plan, key, source, files, added, version, ...ran }
 }
 
-async function looked(core: Core, request: Request, place: Place): Promise<Fingerprint> {
+async function takeFingerprint(core: Core, request: Request, place: Place): Promise<Fingerprint> {
   using tree = await openTree(core, place)
   return await fingerprintOf(tree, request)
 }
 
 /** What is aw's own is made anew in each workspace, whatever was put there. */
-async function afterwards(core: Core, request: Request, place: Place, profile: string, before: Fingerprint) {
+async function findAdded(core: Core, request: Request, place: Place, profile: string, before: Fingerprint) {
   request.onProgress?.({ phase: 'looking at what was made' })
   using tree = await openTree(core, place)
   tree.remove(profileOf(profile).metadata, { recursive: true, missing: 'ignore' })

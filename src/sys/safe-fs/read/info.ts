@@ -4,8 +4,8 @@ import type { FileInfo, FileKind } from '../../../ports/files.ts'
 import { toAwError } from '../../../domain/errors.ts'
 import { at, errnoOf, type Name } from '../descriptors.ts'
 import type { Root } from '../root.ts'
-import type { Spot } from '../resolved-entry.ts'
-import { withSpot } from '../walk.ts'
+import type { ResolvedEntry } from '../resolved-entry.ts'
+import { withResolvedEntry } from '../walk.ts'
 
 export function kindOf(entry: fs.Stats | fs.Dirent | fs.Dirent<NonSharedBuffer>): FileKind {
   if (entry.isFile()) return 'file'
@@ -35,7 +35,7 @@ const isoTime = (ms: number): string => new Date(Math.max(-farthest, Math.min(fa
 export const shownPath = (parsed: ParsedPath, names: readonly string[]): string =>
   (parsed.names.includes('..') ? names : parsed.names).join('/')
 
-export const answer = (parsed: ParsedPath, info: FileInfo): FileInfo =>
+export const withRebased = (parsed: ParsedPath, info: FileInfo): FileInfo =>
   parsed.rebased ? { ...info, rebased: true } : info
 
 /** What a link says and where it leads. Undefined if it is no link any more. */
@@ -57,15 +57,15 @@ export function linkInfo(
 
 function escapes(root: Root, names: readonly string[]): boolean {
   try {
-    return withSpot(root, { names, directory: false, rebased: false }, { follow: true }, () => false)
+    return withResolvedEntry(root, { names, directory: false, rebased: false }, { follow: true }, () => false)
   } catch (error) {
     return !staysInside(toAwError(error))
   }
 }
 
 /** Of what is there now, a link not followed. */
-export function spotInfo(root: Root, parsed: ParsedPath, spot: Spot, stats: fs.Stats): FileInfo {
+export function resolvedEntryInfo(root: Root, parsed: ParsedPath, spot: ResolvedEntry, stats: fs.Stats): FileInfo {
   const info = infoOf(shownPath(parsed, spot.names), stats)
-  if (info.kind !== 'symlink') return answer(parsed, info)
-  return answer(parsed, { ...info, ...linkInfo(root, spot.dir, spot.name, spot.names) })
+  if (info.kind !== 'symlink') return withRebased(parsed, info)
+  return withRebased(parsed, { ...info, ...linkInfo(root, spot.dir, spot.name, spot.names) })
 }

@@ -3,27 +3,27 @@ import { compareNames } from '../../../domain/paths.ts'
 import { AwError } from '../../../domain/errors.ts'
 import type { FileInfo, ListOptions, ListPage } from '../../../ports/files.ts'
 import { at, display, type Name } from '../descriptors.ts'
-import { named } from '../errors.ts'
-import { answer, infoOf, linkInfo, shownPath } from './info.ts'
+import { translatingErrors } from '../errors.ts'
+import { infoOf, linkInfo, shownPath, withRebased } from './info.ts'
 import { openBelow } from '../open.ts'
-import { countOf, request } from '../request.ts'
+import { countOf, parseRequest } from '../request.ts'
 import type { Root } from '../root.ts'
-import { withSpot } from '../walk.ts'
+import { withResolvedEntry } from '../walk.ts'
 
 const defaultLimit = 1000
 
 export function list(root: Root, path: string, options: ListOptions = {}): ListPage {
-  const parsed = request(root, path, options)
+  const parsed = parseRequest(root, path, options)
   const limit = countOf(options.limit, 'limit', defaultLimit)
   if (limit === 0) throw new AwError('invalid_input', '"limit" is at least 1')
   const fd = openBelow(root, parsed, 'directory')
   try {
     const names = parsed.names.includes('..')
-      ? withSpot(root, parsed, { follow: true }, (spot) => spot.names)
+      ? withResolvedEntry(root, parsed, { follow: true }, (entry) => entry.names)
       : parsed.names
-    const { page, next } = named(path, () => pageOf(readNames(fd), limit, options.after))
-    const entries = page.map((name) => named(path, () => entryInfo(root, fd, names, name)))
-    return { entries: entries.filter((info) => info !== undefined).map((info) => answer(parsed, info)), next }
+    const { page, next } = translatingErrors(path, () => pageOf(readNames(fd), limit, options.after))
+    const entries = page.map((name) => translatingErrors(path, () => entryInfo(root, fd, names, name)))
+    return { entries: entries.filter((info) => info !== undefined).map((info) => withRebased(parsed, info)), next }
   } finally {
     fs.closeSync(fd)
   }

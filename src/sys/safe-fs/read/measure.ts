@@ -1,10 +1,10 @@
 import * as fs from 'node:fs'
 import { native } from '../../syscalls/native.ts'
 import { at, directoryFlags, errnoOf, mountId, type Name } from '../descriptors.ts'
-import { named } from '../errors.ts'
-import { openLevels } from '../directory-stack.ts'
+import { translatingErrors } from '../errors.ts'
+import { openDirectoryStack } from '../directory-stack.ts'
 import { readNames } from './list.ts'
-import { runPolitely, type Steps } from '../coroutine.ts'
+import { type Coroutine, runYielding } from '../coroutine.ts'
 
 export interface Measure {
   /** The sizes of all regular files. A file with several names counts once. */
@@ -21,17 +21,17 @@ export async function measureTree(
   options: { signal?: AbortSignal | undefined; maxFiles?: number | undefined } = {},
 ): Promise<Measure> {
   if (options.maxFiles === 0) return { bytes: 0, files: 0, complete: false }
-  const fd = named(dir, () => fs.openSync(dir, directoryFlags))
+  const fd = translatingErrors(dir, () => fs.openSync(dir, directoryFlags))
   try {
-    return await runPolitely(measureSteps(fd, options.maxFiles ?? Infinity), options.signal)
+    return await runYielding(measureSteps(fd, options.maxFiles ?? Infinity), options.signal)
   } finally {
     fs.closeSync(fd)
   }
 }
 
-function* measureSteps(base: number, maxFiles: number): Steps<Measure> {
+function* measureSteps(base: number, maxFiles: number): Coroutine<Measure> {
   const mount = mountId(base)
-  const levels = openLevels(base)
+  const levels = openDirectoryStack(base)
   const left: Name[][] = [readNames(base)]
   const seen = new Set<string>()
   let [bytes, files] = [0, 0]

@@ -1,25 +1,25 @@
 import * as fs from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
 import type { FileInfo, PathOptions, ReadOptions, ResolvedPath } from '../../../ports/files.ts'
-import { named, refusal } from '../errors.ts'
-import { answer, infoOf, spotInfo } from './info.ts'
+import { refusal, translatingErrors } from '../errors.ts'
+import { infoOf, resolvedEntryInfo, withRebased } from './info.ts'
 import { openBelow, openFileBelow } from '../open.ts'
-import { countOf, request } from '../request.ts'
+import { countOf, parseRequest } from '../request.ts'
 import type { Root } from '../root.ts'
-import { withSpot } from '../walk.ts'
+import { withResolvedEntry } from '../walk.ts'
 
 /** What a caller gets at most if it names no limit: a file is read whole into memory. */
 const defaultMaxBytes = 64 * 1024 * 1024
 
 export function read(root: Root, path: string, options: ReadOptions = {}): Buffer {
-  const parsed = request(root, path, options, { root: false })
+  const parsed = parseRequest(root, path, options, { root: false })
   const maxBytes = countOf(options.maxBytes, 'maxBytes', defaultMaxBytes)
   const offset = countOf(options.offset, 'offset', 0)
   const { fd, stats } = openFileBelow(root, parsed)
   try {
     const length = Math.min(countOf(options.length, 'length', Infinity), Math.max(0, stats.size - offset))
     if (length > maxBytes) throw tooLarge(path, stats.size, maxBytes)
-    return named(path, () => readBytes(fd, offset, length))
+    return translatingErrors(path, () => readBytes(fd, offset, length))
   } finally {
     fs.closeSync(fd)
   }
@@ -45,17 +45,17 @@ function tooLarge(path: string, size: number, maxBytes: number): AwError {
 }
 
 export function stat(root: Root, path: string, options: PathOptions & { follow?: boolean } = {}): FileInfo {
-  const parsed = request(root, path, options)
+  const parsed = parseRequest(root, path, options)
   const follow = options.follow !== false || parsed.directory
   if (!follow || parsed.names.includes('..')) {
-    return withSpot(root, parsed, { follow }, (spot) => {
-      if (!spot.stats) throw refusal('file_not_found', path)
-      return spotInfo(root, parsed, spot, spot.stats)
+    return withResolvedEntry(root, parsed, { follow }, (entry) => {
+      if (!entry.stats) throw refusal('file_not_found', path)
+      return resolvedEntryInfo(root, parsed, entry, entry.stats)
     })
   }
   const fd = openBelow(root, parsed, 'anything')
   try {
-    return answer(parsed, infoOf(parsed.names.join('/'), fs.fstatSync(fd)))
+    return withRebased(parsed, infoOf(parsed.names.join('/'), fs.fstatSync(fd)))
   } finally {
     fs.closeSync(fd)
   }
@@ -63,16 +63,16 @@ export function stat(root: Root, path: string, options: PathOptions & { follow?:
 
 /** Where a path leads, there or not. What is missing cannot hold links, so the rest is taken as it is written. */
 export function resolve(root: Root, path: string, options: PathOptions & { follow?: boolean } = {}): ResolvedPath {
-  const parsed = request(root, path, options)
+  const parsed = parseRequest(root, path, options)
   const follow = options.follow !== false || parsed.directory
-  return withSpot(root, parsed, { follow, missing: 'answer' }, (spot) => ({
-    path: climbed(path, [...spot.names, ...spot.rest]),
-    exists: spot.stats !== undefined,
+  return withResolvedEntry(root, parsed, { follow, missing: 'answer' }, (entry) => ({
+    path: resolveDotDot(path, [...entry.names, ...entry.rest]),
+    exists: entry.stats !== undefined,
     rebased: parsed.rebased,
   }))
 }
 
-export function climbed(path: string, names: readonly string[]): string {
+export function resolveDotDot(path: string, names: readonly string[]): string {
   const result: string[] = []
   for (const name of names) {
     if (name !== '..') result.push(name)

@@ -2,21 +2,21 @@ import * as fs from 'node:fs'
 import { AwError } from '../../../domain/errors.ts'
 import type { FileReader, FileWriter, PathOptions, WriteOptions } from '../../../ports/files.ts'
 import { hostFs } from '../../fs/host-fs.ts'
-import { named, translate } from '../errors.ts'
-import { answer, infoOf, shownPath } from './info.ts'
+import { translate, translatingErrors } from '../errors.ts'
+import { infoOf, shownPath, withRebased } from './info.ts'
 import { openFileBelow } from '../open.ts'
-import { climbed } from './read.ts'
+import { resolveDotDot } from './read.ts'
 import { putInPlace } from '../write/replace.ts'
-import { countOf, request } from '../request.ts'
+import { countOf, parseRequest } from '../request.ts'
 import type { Root } from '../root.ts'
 import { stage } from '../write/staged.ts'
-import { requireFile, target, through } from '../write/write.ts'
-import { withSpot } from '../walk.ts'
+import { followingLinks, requireFile, targetPath } from '../write/write.ts'
+import { withResolvedEntry } from '../walk.ts'
 
 /** Files that are read and written piece by piece, on another thread: a disk that is slow holds up nobody else. */
 
 export function open(root: Root, path: string, options: PathOptions = {}): FileReader {
-  const { fd, stats } = openFileBelow(root, request(root, path, options, { root: false }))
+  const { fd, stats } = openFileBelow(root, parseRequest(root, path, options, { root: false }))
   const usage = useOf(path, () => fs.closeSync(fd))
   const { size, mtime } = infoOf(path, stats)
   return {
@@ -47,14 +47,14 @@ const readSome = (fd: number, buffer: Buffer, from: number, position: number): P
   )
 
 export function create(root: Root, path: string, options: WriteOptions = {}): FileWriter {
-  const parsed = target(root, path, options)
+  const parsed = targetPath(root, path, options)
   // Parents are made when all is there: one that is missing now is answered with the directory that it would be in.
   const missing = options.parents === false ? undefined : 'answer'
-  const file = withSpot(root, parsed, { ...through(options), missing }, (spot) => {
-    climbed(path, [...spot.names, ...spot.rest])
-    requireFile(spot, path, options)
+  const file = withResolvedEntry(root, parsed, { ...followingLinks(options), missing }, (entry) => {
+    resolveDotDot(path, [...entry.names, ...entry.rest])
+    requireFile(entry, path, options)
     const mode = options.mode ?? root.fileMode ?? 0o666
-    return named(path, () => stage(spot.dir, mode, spot.stats ? 0o600 : mode))
+    return translatingErrors(path, () => stage(entry.dir, mode, entry.stats ? 0o600 : mode))
   })
   const usage = useOf(path, () => file[Symbol.dispose]())
   let size = 0
@@ -69,12 +69,12 @@ export function create(root: Root, path: string, options: WriteOptions = {}): Fi
       }),
     finish() {
       usage.assertIdle()
-      const now = target(root, path, options)
-      const info = withSpot(root, now, through(options), (spot) => {
-        requireFile(spot, path, options)
+      const now = targetPath(root, path, options)
+      const info = withResolvedEntry(root, now, followingLinks(options), (entry) => {
+        requireFile(entry, path, options)
         const keepExisting = options.existing === 'error'
-        const stats = named(path, () => putInPlace(root, spot, { ...options, keepExisting }, file))
-        return answer(now, infoOf(shownPath(now, spot.names), stats))
+        const stats = translatingErrors(path, () => putInPlace(root, entry, { ...options, keepExisting }, file))
+        return withRebased(now, infoOf(shownPath(now, entry.names), stats))
       })
       usage.end()
       return info

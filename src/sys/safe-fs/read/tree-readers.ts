@@ -4,7 +4,7 @@ import type { FileKind } from '../../../ports/files.ts'
 import { type Native, native, RESOLVE } from '../../syscalls/native.ts'
 import { at, directoryFlags, mountId, readFlags } from '../descriptors.ts'
 import { kindOf } from './info.ts'
-import { openLevels } from '../directory-stack.ts'
+import { openDirectoryStack } from '../directory-stack.ts'
 
 /**
  * Reads directory after directory on a way down and up a tree. A *record* is a name, a NUL and a letter for the kind:
@@ -103,7 +103,7 @@ function letterByLook(fd: number, name: string): string | undefined {
 // -- plain Node ------------------------------------------------------------------------------------------------------
 
 export function byWalk(base: number, mount: string): TreeReader {
-  const levels = openLevels(base)
+  const levels = openDirectoryStack(base)
   const read = (fd: number): string[] => {
     const entries = fs.readdirSync(at(fd), { withFileTypes: true })
     return inOrder(entries.map((entry) => `${entry.name}\0${letterOf[kindOf(entry)]}`))

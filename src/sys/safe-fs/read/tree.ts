@@ -4,7 +4,7 @@ import type { TreeEntry, TreeOptions, TreeResult } from '../../../ports/files.ts
 import { errnoOf } from '../descriptors.ts'
 import { translate } from '../errors.ts'
 import { openBelow } from '../open.ts'
-import { countOf, request } from '../request.ts'
+import { countOf, parseRequest } from '../request.ts'
 import type { Root } from '../root.ts'
 import { byKernel, byWalk, kindLetters, type TreeReader } from './tree-readers.ts'
 
@@ -19,7 +19,7 @@ interface Frame {
 }
 
 export function tree(root: Root, path: string, options: TreeOptions = {}): TreeResult {
-  const parsed = request(root, path, options)
+  const parsed = parseRequest(root, path, options)
   const limits = {
     entries: countOf(options.maxEntries, 'maxEntries', defaultMaxEntries),
     depth: countOf(options.maxDepth, 'maxDepth', defaultMaxDepth),

@@ -1,7 +1,7 @@
 import type * as fs from 'node:fs'
 import { hostFs } from '../../fs/host-fs.ts'
 import { native } from '../../syscalls/native.ts'
-import { unless } from '../../syscalls/errno.ts'
+import { ignoreErrors } from '../../syscalls/errno.ts'
 
 /**
  * Extended attributes, ACLs among them (`system.posix_acl_access` is one). Without system calls they cannot be read:
@@ -31,7 +31,7 @@ export function copyAttributes(from: number, to: number): void {
   }
 }
 
-const attempt = <T>(call: () => T): T | undefined => unless(refused, call)
+const attempt = <T>(call: () => T): T | undefined => ignoreErrors(refused, call)
 
 /** The kernel's rule for a write by an ordinary user: content that changed is not run with its owner's rights. */
 export function modeAfterWrite(mode: number): number {

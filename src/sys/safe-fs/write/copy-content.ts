@@ -4,12 +4,12 @@ import { counted } from '../../fs/crash-points.ts'
 import { hostFs } from '../../fs/host-fs.ts'
 import { type Native, native, SEEK } from '../../syscalls/native.ts'
 import { at, errnoOf, readFlags } from '../descriptors.ts'
-import { runAll, type Steps } from '../coroutine.ts'
+import { type Coroutine, runToCompletion } from '../coroutine.ts'
 
 const { COPYFILE_FICLONE, COPYFILE_FICLONE_FORCE } = fs.constants
 
 /** Without system calls a hole has to be read like data; at one go this much of it is, more is refused. */
-const mostHoles = 1024 ** 3
+const maxHoles = 1024 ** 3
 
 /**
  * Fills an open, empty file from a regular one, of which a naming descriptor is enough: by sharing blocks where the file
@@ -22,11 +22,11 @@ export function copyContent(from: number, to: number): void {
     return
   }
   if (shareBlocks(from, to)) return
-  if (size > mostHoles && !native())
+  if (size > maxHoles && !native())
     throw new AwError('file_too_large', 'The file has large holes, which cannot be copied here')
   const fd = fs.openSync(at(from), readFlags)
   try {
-    runAll(contentSteps(fd, to))
+    runToCompletion(contentSteps(fd, to))
   } finally {
     fs.closeSync(fd)
   }
@@ -65,7 +65,7 @@ let block: Buffer | undefined
 let zeros: Buffer | undefined
 
 /** The same, by copying, a small part in each step. `from` is open for reading. */
-export function* contentSteps(from: number, to: number): Steps<void> {
+export function* contentSteps(from: number, to: number): Coroutine<void> {
   const { size, blocks } = fs.fstatSync(from)
   const sparse = blocks * 512 < size
   const calls = sparse ? native() : undefined

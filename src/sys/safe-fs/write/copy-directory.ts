@@ -1,44 +1,50 @@
 import * as fs from 'node:fs'
 import { hostFs } from '../../fs/host-fs.ts'
-import { ownLike } from '../../copy/chown-like.ts'
+import { chownLike } from '../../copy/chown-like.ts'
 import { copyContent } from './copy-content.ts'
 import { at, directoryFlags, display, identity, mountId, type Name, namingFlags, readFlags } from '../descriptors.ts'
 import { refusal } from '../errors.ts'
-import { type Levels, openLevels } from '../directory-stack.ts'
+import { type DirectoryStack, openDirectoryStack } from '../directory-stack.ts'
 import { readNames } from '../read/list.ts'
-import { makeDirectory, ownLikeParent } from './make-directory.ts'
+import { chownLikeParent, makeDirectory } from './make-directory.ts'
 import { removeSteps } from './remove.ts'
 import { newTemporaryName } from './staged.ts'
 import type { Root } from '../root.ts'
-import { runAll } from '../coroutine.ts'
-import type { Spot } from '../resolved-entry.ts'
+import { runToCompletion } from '../coroutine.ts'
+import type { ResolvedEntry } from '../resolved-entry.ts'
 import { copyAttributes } from '../read/xattr.ts'
 
 interface Copying {
   readonly root: Root
-  readonly from: Levels
-  readonly to: Levels
+  readonly from: DirectoryStack
+  readonly to: DirectoryStack
   /** The copy itself, which must not be copied. */
   readonly copy: string
   readonly left: Name[][]
 }
 
 /** The copy grows under a temporary name and appears when it is whole. */
-export function copyDirectory(root: Root, old: Spot, spot: Spot): void {
+export function copyDirectory(root: Root, old: ResolvedEntry, entry: ResolvedEntry): void {
   const temporary = newTemporaryName()
-  makeDirectory(root, spot.dir, temporary, 0o700)
+  makeDirectory(root, entry.dir, temporary, 0o700)
   try {
-    fillDirectory(root, old, spot.dir, temporary)
-    hostFs.renameNoReplaceSync(at(spot.dir, temporary), at(spot.dir, spot.name))
+    fillDirectory(root, old, entry.dir, temporary)
+    hostFs.renameNoReplaceSync(at(entry.dir, temporary), at(entry.dir, entry.name))
   } catch (error) {
-    runAll(removeSteps(spot.dir, temporary, temporary))
+    runToCompletion(removeSteps(entry.dir, temporary, temporary))
     throw error
   }
 }
 
-function fillDirectory(root: Root, old: Spot, dir: number, temporary: string): void {
+function fillDirectory(root: Root, old: ResolvedEntry, dir: number, temporary: string): void {
   const base = old.fd ?? root.fd
-  const state: Copying = { root, from: openLevels(base), to: openLevels(dir), copy: '', left: [readNames(base)] }
+  const state: Copying = {
+    root,
+    from: openDirectoryStack(base),
+    to: openDirectoryStack(dir),
+    copy: '',
+    left: [readNames(base)],
+  }
   try {
     const top = fs.openSync(at(dir, temporary), directoryFlags)
     state.to.push(temporary, top)
@@ -107,7 +113,7 @@ function enter(state: Copying, name: Name, fd: number): boolean {
 function copyLink(state: Copying, name: Name): void {
   const path = at(state.to.top(), name)
   hostFs.symlinkSync(fs.readlinkSync(at(state.from.top(), name), { encoding: 'buffer' }), path)
-  ownLike(at(state.to.top(), '.'), path)
+  chownLike(at(state.to.top(), '.'), path)
 }
 
 function copyFile(state: Copying, name: Name, old: { fd: number; stats: fs.Stats }): void {
@@ -115,7 +121,7 @@ function copyFile(state: Copying, name: Name, old: { fd: number; stats: fs.Stats
   const fd = hostFs.createSync(at(dir, name), 0o600)
   try {
     fillFrom(old, fd)
-    ownLikeParent(dir, fd)
+    chownLikeParent(dir, fd)
     hostFs.fchmodSync(fd, old.stats.mode & 0o777)
   } finally {
     fs.closeSync(fd)

@@ -1,15 +1,15 @@
 import * as fs from 'node:fs'
 import { hostFs } from '../../fs/host-fs.ts'
 import { at, directoryFlags, errnoOf, mountId, namingFlags, readFlags } from '../descriptors.ts'
-import { named } from '../errors.ts'
-import { makeDirectory, ownLikeParent } from './make-directory.ts'
+import { translatingErrors } from '../errors.ts'
+import { chownLikeParent, makeDirectory } from './make-directory.ts'
 import type { Root } from '../root.ts'
 
 type Files = readonly (readonly [name: string, content: string])[]
 
 /** See `FileHandle.fill`. */
 export function fill(root: Root, directory: string, files: Files, mode: number): Files {
-  return named(directory, () => {
+  return translatingErrors(directory, () => {
     const dir = open(root, directory)
     if (dir === undefined) return files
     try {
@@ -52,7 +52,7 @@ function put(root: Root, dir: number, name: string, content: Buffer, mode: numbe
 
 function write(fd: number, content: Buffer, mode: number, owner?: number): void {
   try {
-    if (owner !== undefined) ownLikeParent(owner, fd)
+    if (owner !== undefined) chownLikeParent(owner, fd)
     hostFs.writeSync(fd, content)
     // Whatever the umask, and whatever it was before.
     if ((fs.fstatSync(fd).mode & 0o7777) !== mode) hostFs.fchmodSync(fd, mode)

@@ -14,16 +14,16 @@ export function makeDirectory(root: Root, dir: number, name: Name, mode = root.d
     if (errnoOf(error) === 'EEXIST') return false
     throw error
   }
-  if (mode !== undefined || process.getuid?.() === 0) dress(root, dir, name, mode)
+  if (mode !== undefined || process.getuid?.() === 0) applyMode(root, dir, name, mode)
   return true
 }
 
-function dress(root: Root, dir: number, name: Name, mode: number | undefined): void {
+function applyMode(root: Root, dir: number, name: Name, mode: number | undefined): void {
   const fd = fs.openSync(at(dir, name), readFlags | O_DIRECTORY | O_NOFOLLOW)
   try {
     // Someone may have put another directory there since; those of ours that matter are known.
     if (root.protectedObjects().has(identity(fd))) return
-    ownLikeParent(dir, fd)
+    chownLikeParent(dir, fd)
     // A directory in a set-group-id directory has inherited the bit; it is not to lose it.
     if (mode !== undefined) hostFs.fchmodSync(fd, (mode & 0o1777) | (fs.fstatSync(fd).mode & setGroupId))
   } finally {
@@ -32,7 +32,7 @@ function dress(root: Root, dir: number, name: Name, mode: number | undefined): v
 }
 
 /** What root makes in a workspace belongs to the workspace's owner. Others own what they make anyway. */
-export function ownLikeParent(dir: number, fd: number): void {
+export function chownLikeParent(dir: number, fd: number): void {
   if (process.getuid?.() !== 0) return
   const [parent, own] = [fs.fstatSync(dir), fs.fstatSync(fd)]
   if (parent.uid === own.uid && parent.gid === own.gid) return

@@ -1,23 +1,23 @@
 import * as fs from 'node:fs'
-import type { PathOptions, Unlocking } from '../../../ports/files.ts'
+import type { PathOptions, UnlockOptions } from '../../../ports/files.ts'
 import { hostFs } from '../../fs/host-fs.ts'
 import { unlock } from '../../trees/unlock.ts'
 import { at, directoryFlags, display, errnoOf, mountId, type Name, O_PATH } from '../descriptors.ts'
-import { named, refusal, translate } from '../errors.ts'
-import { type Levels, openLevels } from '../directory-stack.ts'
-import { request } from '../request.ts'
+import { refusal, translate, translatingErrors } from '../errors.ts'
+import { type DirectoryStack, openDirectoryStack } from '../directory-stack.ts'
+import { parseRequest } from '../request.ts'
 import type { Root } from '../root.ts'
-import { runAll, runPolitely, type Steps } from '../coroutine.ts'
-import { withSpot } from '../walk.ts'
+import { type Coroutine, runToCompletion, runYielding } from '../coroutine.ts'
+import { withResolvedEntry } from '../walk.ts'
 
 export function remove(
   root: Root,
   path: string,
-  options: PathOptions & Unlocking & { recursive?: boolean; missing?: 'error' | 'ignore' } = {},
+  options: PathOptions & UnlockOptions & { recursive?: boolean; missing?: 'error' | 'ignore' } = {},
 ): { removed: boolean } {
-  const parsed = request(root, path, options, { root: false })
+  const parsed = parseRequest(root, path, options, { root: false })
   const missing = options.missing === 'ignore' ? 'answer' : undefined
-  return withSpot(root, parsed, { follow: false, change: true, missing }, (spot) => {
+  return withResolvedEntry(root, parsed, { follow: false, change: true, missing }, (spot) => {
     const absent = (): { removed: boolean } => {
       if (options.missing === 'ignore') return { removed: false }
       throw refusal('file_not_found', path)
@@ -25,8 +25,9 @@ export function remove(
     if (spot.name === '') throw refusal('path_protected', path)
     if (!spot.stats) return absent()
     using _ = options.unlock ? unlock(spot.dir, 0o300) : undefined
-    return named(path, () => {
-      if (options.recursive) return runAll(removeSteps(spot.dir, spot.name, path)) ? { removed: true } : absent()
+    return translatingErrors(path, () => {
+      if (options.recursive)
+        return runToCompletion(removeSteps(spot.dir, spot.name, path)) ? { removed: true } : absent()
       if (spot.stats?.isDirectory()) hostFs.rmdirSync(at(spot.dir, spot.name))
       else hostFs.unlinkSync(at(spot.dir, spot.name))
       return { removed: true }
@@ -44,9 +45,9 @@ export async function removeTree(
   name: string,
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<boolean> {
-  const fd = named(name, () => fs.openSync(parent, O_PATH | fs.constants.O_DIRECTORY))
+  const fd = translatingErrors(name, () => fs.openSync(parent, O_PATH | fs.constants.O_DIRECTORY))
   try {
-    return await runPolitely(removeSteps(fd, name, name), options.signal)
+    return await runYielding(removeSteps(fd, name, name), options.signal)
   } finally {
     fs.closeSync(fd)
   }
@@ -55,7 +56,7 @@ export async function removeTree(
 interface Removal {
   readonly path: string
   readonly mount: string
-  readonly levels: Levels
+  readonly levels: DirectoryStack
   /** What is still to be removed at each level. */
   readonly left: Entry[][]
   retries: number
@@ -69,8 +70,8 @@ interface Entry {
 /** How often someone may put something back before we give up. */
 const maxRetries = 1000
 
-export function* removeSteps(parent: number, name: Name, path: string): Steps<boolean> {
-  const state: Removal = { path, mount: mountId(parent), levels: openLevels(parent), left: [], retries: 0 }
+export function* removeSteps(parent: number, name: Name, path: string): Coroutine<boolean> {
+  const state: Removal = { path, mount: mountId(parent), levels: openDirectoryStack(parent), left: [], retries: 0 }
   try {
     const found = removeEntry(state, { name, directory: true })
     while (state.left.length > 0) {

@@ -4,13 +4,13 @@ import { temporaryName } from '../../../domain/paths.ts'
 import { hostFs } from '../../fs/host-fs.ts'
 import { native } from '../../syscalls/native.ts'
 import { at, errnoOf, O_PATH } from '../descriptors.ts'
-import type { Spot } from '../resolved-entry.ts'
+import type { ResolvedEntry } from '../resolved-entry.ts'
 
 /** A file that is written and is not in its place yet. Disposed of before it is, nothing is left of it. */
 export interface Staged extends Disposable {
   readonly fd: number
   /** @param keepExisting fail with EEXIST instead of replacing */
-  put(spot: Spot, keepExisting: boolean): void
+  put(entry: ResolvedEntry, keepExisting: boolean): void
 }
 
 /**
@@ -48,18 +48,18 @@ function createUnnamed(dir: number, mode: number): number | undefined {
 }
 
 /** A name is given, never taken: what is there is replaced by a rename. */
-function name(fd: number, spot: Spot, keepExisting: boolean): void {
-  if (keepExisting || !spot.stats) {
+function name(fd: number, entry: ResolvedEntry, keepExisting: boolean): void {
+  if (keepExisting || !entry.stats) {
     try {
-      hostFs.nameSync(fd, at(spot.dir, spot.name))
+      hostFs.nameSync(fd, at(entry.dir, entry.name))
       return
     } catch (error) {
       if (keepExisting || errnoOf(error) !== 'EEXIST') throw error
     }
   }
-  const temporary = atFreeName(spot.dir, (path) => hostFs.nameSync(fd, path)).path
+  const temporary = atFreeName(entry.dir, (path) => hostFs.nameSync(fd, path)).path
   try {
-    hostFs.renameSync(temporary, at(spot.dir, spot.name))
+    hostFs.renameSync(temporary, at(entry.dir, entry.name))
   } catch (error) {
     removeQuietly(temporary)
     throw error
@@ -72,9 +72,9 @@ function stageNamed(dir: number, mode: number): Staged {
   let isThere = true
   return {
     fd,
-    put(spot, keepExisting) {
+    put(entry, keepExisting) {
       const rename = keepExisting ? hostFs.renameNoReplaceSync : hostFs.renameSync
-      rename(path, at(spot.dir, spot.name))
+      rename(path, at(entry.dir, entry.name))
       isThere = false
     },
     [Symbol.dispose]() {

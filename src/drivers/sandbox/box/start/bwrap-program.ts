@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readIfPresent } from '../../../../sys/fs/durable-file.ts'
 import { findSystemProgram, run } from '../../../../sys/processes/run.ts'
-import { putFile } from '../temporary-files.ts'
+import { writeAtomically } from '../temporary-files.ts'
 
 /** The bubblewrap of this machine and what it can do. */
 export interface Bubblewrap {
@@ -20,7 +20,7 @@ export async function findBubblewrap(runDirectory: string): Promise<Bubblewrap |
   const memo = join(runDirectory, '.bwrap')
   const [known, ...flags] = (readIfPresent(memo) ?? '').split('\n')
   const has = known === key ? flags : await ask(path)
-  if (known !== key) putFile(runDirectory, memo, Buffer.from([key, ...has].join('\n')))
+  if (known !== key) writeAtomically(runDirectory, memo, Buffer.from([key, ...has].join('\n')))
   found = { key, path, bindsHandles: has.includes('--bind-fd'), disablesUserns: has.includes('--disable-userns') }
   return found
 }

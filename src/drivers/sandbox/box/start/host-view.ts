@@ -6,44 +6,44 @@ import { quotePath } from '../../../../domain/paths.ts'
 import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
 import { canonical } from '../../../../sys/fs/canonical.ts'
 import { canMapIds } from '../../../../sys/fs/file-system.ts'
-import { unless } from '../../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { landlockRuleset } from '../../walls/landlock.ts'
 import { at } from '../../../../sys/safe-fs/descriptors.ts'
 import { seccompFilter } from '../../walls/seccomp.ts'
 import type { Tag } from '../frames.ts'
 import type { Handles } from '../handles.ts'
-import { openPlanned } from './opened-tree.ts'
-import { partFile } from '../shared-files.ts'
+import { openPlannedTree } from './opened-tree.ts'
+import { sharedFile } from '../shared-files.ts'
 import { boxPath } from './paths.ts'
 import { byStage, openSource } from './mount-sources.ts'
 import type { BoxPlan } from './start.ts'
 import { systemPaths } from './system-view.ts'
-import { type BoxTree, openTree } from '../tree.ts'
+import { type BoxTree, openBoxTree } from '../tree.ts'
 import { type BoxUser, canReach, chooseUser, ensureStage, type TreeOwner } from './user.ts'
 
 /**
  * Levels that mount nothing for their commands: these see the host's files under the host's names. Where root runs a box
  * as somebody who cannot get to its tree or to its own directories by their paths, those are bound on a stage.
  */
-export interface OpenWalls extends Pick<BoxPlan, 'open'> {
+export interface HostView extends Pick<BoxPlan, 'open'> {
   readonly tree: { readonly path: string; readonly identity: string }
   readonly note?: string | undefined
   /** Where commands find the tree, and what is the box's own. */
   places(directory: string): { readonly inside: string; readonly files: string; readonly env: Record<string, string> }
 }
 
-interface OpenBox {
+interface HostViewBox {
   readonly spec: SandboxSpec
   readonly run: string
   readonly level: 'none' | 'guarded'
 }
 
-export function openWalls({ spec, run, level }: OpenBox): OpenWalls {
-  if (spec.attachment.kind !== 'dir') throw unseen(level)
+export function planHostView({ spec, run, level }: HostViewBox): HostView {
+  if (spec.attachment.kind !== 'dir') throw treeNotOnHost(level)
   const { path } = spec.attachment
-  using found = openTree(path)
-  const user = openUser({ path, owner: found.owner, maps: canMapIds(path) }, spec, level)
+  using found = openBoxTree(path)
+  const user = hostViewUser({ path, owner: found.owner, maps: canMapIds(path) }, spec, level)
   const staged = user.uid !== undefined
   const treeStaged = user.uid !== undefined && !(found.owner === user.uid && canReach(path, user.uid))
   const place = { path, identity: found.identity }
@@ -76,7 +76,7 @@ export function openWalls({ spec, run, level }: OpenBox): OpenWalls {
             },
     }),
     open: () =>
-      openPlanned(place, (tree) => ({
+      openPlannedTree(place, (tree) => ({
         placeholders: [],
         makesPlaceholders: false,
         tags({ directory, held }) {
@@ -120,7 +120,7 @@ export function openWalls({ spec, run, level }: OpenBox): OpenWalls {
       tcp: online,
     })
     // Nor sockets with a path, with any network: no rule keeps from those of the user's services.
-    const filter = partFile(
+    const filter = sharedFile(
       run,
       seccompFilter({ sockets: online ? ['inet', 'inet6', 'route'] : [], amongOthers: true }),
     )
@@ -132,7 +132,7 @@ export function openWalls({ spec, run, level }: OpenBox): OpenWalls {
 }
 
 /** Whom its commands run as: somebody who gets to all that is bound. */
-export function openUser(
+export function hostViewUser(
   tree: TreeOwner,
   { uid, binds }: Pick<SandboxSpec, 'uid' | 'binds'>,
   level: 'none' | 'guarded',
@@ -146,7 +146,7 @@ export function openUser(
 const ownPath = (): string =>
   (process.env['PATH'] ?? boxPath)
     .split(':')
-    .filter((entry) => isAbsolute(entry) && unless(['ENOENT', 'ENOTDIR', 'EACCES'], () => isOpen(entry)))
+    .filter((entry) => isAbsolute(entry) && ignoreErrors(['ENOENT', 'ENOTDIR', 'EACCES'], () => isOpen(entry)))
     .join(':')
 
 function isOpen(directory: string): true {
@@ -186,7 +186,7 @@ function assertBinds(binds: SandboxSpec['binds'], level: 'none' | 'guarded', { u
   }
 }
 
-const unseen = (level: string): AwError =>
+const treeNotOnHost = (level: string): AwError =>
   new AwError('sandbox_unenforceable', `The level ${level} cannot show a workspace that has no path on the host`, {
     hint: 'Use the isolation namespace',
   })

@@ -52,7 +52,7 @@ export async function launchBox(launch: Launch): Promise<{ supervisor: Owner; fi
 }
 
 /** Notes who is inside, so that it is known when all of them are gone, whoever was killed. */
-export function noteInside(file: OwnersFile, supervisor: Owner, first: number): BoxOwners {
+export function recordOwners(file: OwnersFile, supervisor: Owner, first: number): BoxOwners {
   const owner = processOwner(first)
   const owners = { supervisor, inside: owner === undefined ? [] : [owner, ...childrenOf(first)] }
   file.write(owners)

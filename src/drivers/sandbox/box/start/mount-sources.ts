@@ -13,7 +13,7 @@ import type { BoxUser } from './user.ts'
  * ordinary user by its descriptor; as root, whose directories the box's user cannot enter, by a stage on which the
  * supervisor binds it if it is still that object.
  */
-export interface Sources {
+export interface MountSources {
   /**
    * @param fd stays the caller's
    * @param name on the stage, where it matters
@@ -22,7 +22,7 @@ export interface Sources {
   readonly tags: readonly Tag[]
 }
 
-export function bySelf(held: Handles): Sources {
+export function byDescriptor(held: Handles): MountSources {
   const tags: Tag[] = []
   return {
     tags,
@@ -34,7 +34,7 @@ export function bySelf(held: Handles): Sources {
   }
 }
 
-export function byStage(stage: string, user: BoxUser): Sources {
+export function byStage(stage: string, user: BoxUser): MountSources {
   const tags: Tag[] = [['g', stage]]
   return {
     tags,

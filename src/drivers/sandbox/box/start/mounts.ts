@@ -2,14 +2,21 @@ import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { AwError } from '../../../../domain/errors.ts'
 import { quotePath } from '../../../../domain/paths.ts'
-import { assertPlace, protectedNames } from '../../../../domain/sandbox/mount-target.ts'
+import { assertMountTarget, protectedNames } from '../../../../domain/sandbox/mount-target.ts'
 import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
-import { withSpot } from '../../../../sys/safe-fs/walk.ts'
+import { withResolvedEntry } from '../../../../sys/safe-fs/walk.ts'
 import type { BoxMount } from './bwrap.ts'
-import { partFile } from '../shared-files.ts'
-import { isMissing, type Look, type MountedName, planMountedName, planWithin, replaced } from './protect.ts'
+import { sharedFile } from '../shared-files.ts'
+import {
+  isMissing,
+  type MountedName,
+  planMountedName,
+  planProtectedIfPresent,
+  replaced,
+  type TreeLookup,
+} from './protect.ts'
 import type { Placeholder } from '../record.ts'
-import { openSource, type Sources } from './mount-sources.ts'
+import { type MountSources, openSource } from './mount-sources.ts'
 import type { BoxTree } from '../tree.ts'
 
 /** What a box mounts below its tree, planned before anything is made. */
@@ -23,13 +30,13 @@ export interface PlannedMounts {
 
 /** What can be said of mounts without a look at the tree: `invalid_input` for places where nothing can be mounted. */
 export function assertMountPlaces(spec: Omit<SandboxSpec, 'attachment'>): void {
-  assertPlace(spec.mount, 'The workspace')
+  assertMountTarget(spec.mount, 'The workspace')
   assertTargets(spec)
 }
 
 /** `sandbox_unenforceable` or `invalid_input` for what cannot be mounted; makes nothing. */
-export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
-  const held = (spec.protectWithin ?? []).map((name) => planWithin(find, name))
+export function planMounts(spec: SandboxSpec, find: TreeLookup): PlannedMounts {
+  const held = (spec.protectWithin ?? []).map((name) => planProtectedIfPresent(find, name))
   const protect = [
     ...spec.protect.map((name) => planMountedName(find, name)),
     ...held.flatMap(({ name }) => (name === undefined ? [] : [name])),
@@ -44,7 +51,7 @@ export function planMounts(spec: SandboxSpec, find: Look): PlannedMounts {
 }
 
 /** The same mounts on the tree as it is now: a name may have come or gone since the plan. Makes nothing. */
-export function mountsNow({ notes, ...planned }: PlannedMounts, find: Look): PlannedMounts {
+export function mountsNow({ notes, ...planned }: PlannedMounts, find: TreeLookup): PlannedMounts {
   const now = <T extends MountedName>(name: T): T => ({ ...name, missing: isMissing(find, name) })
   return { notes, protect: planned.protect.map(now), within: planned.within.map(now) }
 }
@@ -57,7 +64,7 @@ export const placeholdersOf = ({ protect, within }: PlannedMounts): Placeholder[
 function assertTargets({ mount, protect, protectWithin = [], binds }: Omit<SandboxSpec, 'attachment'>): void {
   const held = [...protect, ...protectWithin].map((name) => join(mount, ...protectedNames(name)))
   for (const [index, { target }] of binds.entries()) {
-    assertPlace(target, 'What is bound')
+    assertMountTarget(target, 'What is bound')
     if (isIn(mount, target)) throw refused(target, 'it would hide the workspace')
     const name = held.find((path) => isIn(path, target) || isIn(target, path))
     if (name !== undefined) throw refused(target, `${quotePath(name)} is protected`)
@@ -78,14 +85,19 @@ export function makeMounts(
   { spec, run }: { readonly spec: SandboxSpec; readonly run: string },
   tree: BoxTree,
   planned: PlannedMounts,
-  sources: Sources,
+  sources: MountSources,
 ): BoxMount[] {
   const below = (names: readonly string[], writable: boolean): BoxMount =>
-    withSpot(tree.root, { names, directory: false, rebased: false }, { follow: false }, ({ fd, names: reached }) => {
-      if (fd === undefined || reached.join('/') !== names.join('/')) throw replaced(names.join('/'))
-      const source = sources.add(fd, join(spec.attachment.path, ...names))
-      return { source, target: join(spec.mount, ...names), writable }
-    })
+    withResolvedEntry(
+      tree.root,
+      { names, directory: false, rebased: false },
+      { follow: false },
+      ({ fd, names: reached }) => {
+        if (fd === undefined || reached.join('/') !== names.join('/')) throw replaced(names.join('/'))
+        const source = sources.add(fd, join(spec.attachment.path, ...names))
+        return { source, target: join(spec.mount, ...names), writable }
+      },
+    )
   const bind = (source: string, target: string, writable: boolean): BoxMount => {
     const fd = openSource(source)
     try {
@@ -100,7 +112,7 @@ export function makeMounts(
     for (const names of above) if (!mounts.has(join(spec.mount, ...names))) add(below(names, true))
   }
   for (const { names, masked } of planned.protect) {
-    add(masked ? bind(partFile(run, nothing), join(spec.mount, ...names), false) : below(names, false))
+    add(masked ? bind(sharedFile(run, nothing), join(spec.mount, ...names), false) : below(names, false))
   }
   for (const { source, target, writable } of spec.binds) add(bind(source, target, writable))
   const sorted = [...mounts.values()].toSorted((a, b) => (a.target < b.target ? -1 : 1))

@@ -2,28 +2,28 @@ import { boxHome } from '../../../../domain/sandbox/mount-target.ts'
 import type { SandboxSpec } from '../../../../ports/sandbox-driver.ts'
 import { canMapIds } from '../../../../sys/fs/file-system.ts'
 import { allSockets, seccompFilter } from '../../walls/seccomp.ts'
-import { networkTags, type Way } from '../../network.ts'
+import { networkTags, type ProxyRoute } from '../../network.ts'
 import { type BoxMount, bwrapArguments } from './bwrap.ts'
 import type { Bubblewrap } from './bwrap-program.ts'
 import type { Tag } from '../frames.ts'
 import { gitConfig, gitIgnore } from './git-config.ts'
-import { type Layers, layeredMounts, lookInLayers } from './layers.ts'
+import { type Layers, layerLookup, layeredMounts } from './layers.ts'
 import { makeMounts, mountsNow, placeholdersOf, planMounts } from './mounts.ts'
-import { type Making, openPlanned } from './opened-tree.ts'
-import { partFile } from '../shared-files.ts'
+import { type Making, openPlannedTree } from './opened-tree.ts'
+import { sharedFile } from '../shared-files.ts'
 import { boxProgram } from '../program.ts'
 import type { BoxRecord } from '../record.ts'
-import { byStage, bySelf } from './mount-sources.ts'
+import { byStage, byDescriptor } from './mount-sources.ts'
 import type { BoxPlan } from './start.ts'
 import { systemArguments } from './system-view.ts'
-import { lookBelow, openTree } from '../tree.ts'
+import { openBoxTree, statBelow } from '../tree.ts'
 import { chooseUser, ensureStage } from './user.ts'
 
 interface NamespaceBox {
   readonly spec: SandboxSpec
   readonly run: string
   readonly bwrap: Bubblewrap
-  readonly network: Way
+  readonly network: ProxyRoute
 }
 
 /** The walls of a `namespace` box, planned. */
@@ -38,22 +38,22 @@ export const namespaceWalls = (box: NamespaceBox): NamespaceWalls =>
 function aroundTree(box: NamespaceBox): NamespaceWalls {
   const { spec, run } = box
   const { path } = spec.attachment
-  using found = openTree(path)
+  using found = openBoxTree(path)
   const user = chooseUser({ path, owner: found.owner, maps: canMapIds(path) }, spec.uid, { asItself: true })
-  const planned = planMounts(spec, (names) => lookBelow(found.root, names))
+  const planned = planMounts(spec, (names) => statBelow(found.root, names))
   const place = { path, identity: found.identity }
   return {
     tree: place,
     mountedIn: place,
     notes: [...planned.notes, ...(user.note === undefined ? [] : [user.note])],
     open: () =>
-      openPlanned(place, (tree) => {
-        const now = mountsNow(planned, (names) => lookBelow(tree.root, names))
+      openPlannedTree(place, (tree) => {
+        const now = mountsNow(planned, (names) => statBelow(tree.root, names))
         return {
           placeholders: placeholdersOf(now),
           makesPlaceholders: true,
           tags(making) {
-            const sources = user.uid === undefined ? bySelf(making.held) : byStage(ensureStage(run), user)
+            const sources = user.uid === undefined ? byDescriptor(making.held) : byStage(ensureStage(run), user)
             const mounts = makeMounts(box, tree, now, sources)
             return [
               ...sources.tags,
@@ -67,16 +67,16 @@ function aroundTree(box: NamespaceBox): NamespaceWalls {
 }
 
 function overLayers(box: NamespaceBox, layers: Layers): NamespaceWalls {
-  const planned = planMounts(box.spec, lookInLayers(layers))
-  using upper = openTree(layers.upper)
+  const planned = planMounts(box.spec, layerLookup(layers))
+  using upper = openBoxTree(layers.upper)
   const mountedIn = { path: layers.upper, identity: upper.identity }
   return {
     tree: { path: layers.path, identity: null },
     mountedIn,
     notes: planned.notes,
     open: () =>
-      openPlanned(mountedIn, () => {
-        const now = mountsNow(planned, lookInLayers(layers))
+      openPlannedTree(mountedIn, () => {
+        const now = mountsNow(planned, layerLookup(layers))
         return {
           placeholders: placeholdersOf(now),
           makesPlaceholders: false,
@@ -91,7 +91,7 @@ function overLayers(box: NamespaceBox, layers: Layers): NamespaceWalls {
 
 function wallTags({ spec, run, bwrap, network }: NamespaceBox, mounts: readonly BoxMount[], making: Making): Tag[] {
   const { placeholders, held } = making
-  const part = (content: Buffer): number => held.open(partFile(run, content))
+  const part = (content: Buffer): number => held.open(sharedFile(run, content))
   const ignored = gitIgnore(placeholders, spec.content)
   const data = {
     passwd: part(passwd),

@@ -2,7 +2,7 @@ import { quotePath } from '../../../../domain/paths.ts'
 import type { Tag } from '../frames.ts'
 import type { Handles } from '../handles.ts'
 import type { Placeholder } from '../record.ts'
-import { anotherTree, type BoxTree, openTree } from '../tree.ts'
+import { anotherTree, type BoxTree, openBoxTree } from '../tree.ts'
 
 /** The tree of a box, held open while the box is made around it. */
 export interface OpenedTree extends Disposable, Around {}
@@ -31,8 +31,8 @@ interface PlannedTree {
 }
 
 /** Opens the tree that was planned for. Another directory at its path is refused. */
-export function openPlanned({ path, identity }: PlannedTree, around: (tree: BoxTree) => Around): OpenedTree {
-  const tree = openTree(path)
+export function openPlannedTree({ path, identity }: PlannedTree, around: (tree: BoxTree) => Around): OpenedTree {
+  const tree = openBoxTree(path)
   try {
     if (tree.identity !== identity) throw anotherTree(quotePath(path))
     return { ...around(tree), [Symbol.dispose]: () => tree[Symbol.dispose]() }

@@ -2,12 +2,12 @@ import type { Stats } from 'node:fs'
 import { AwError } from '../../../../domain/errors.ts'
 import { quotePath } from '../../../../domain/paths.ts'
 import { notMountable, protectedNames } from '../../../../domain/sandbox/mount-target.ts'
-import { unless } from '../../../../sys/syscalls/errno.ts'
+import { ignoreErrors } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { at, identity } from '../../../../sys/safe-fs/descriptors.ts'
 import { openRoot } from '../../../../sys/safe-fs/index.ts'
 import { openTree as openBelow } from '../../../../sys/safe-fs/root.ts'
-import { withSpot } from '../../../../sys/safe-fs/walk.ts'
+import { withResolvedEntry } from '../../../../sys/safe-fs/walk.ts'
 import type { Placeholder } from '../record.ts'
 
 /**
@@ -30,7 +30,7 @@ export interface MountedName {
 }
 
 /** Looks, and makes nothing. `sandbox_unenforceable` for what cannot be mounted on, with what would have to change. */
-export function planMountedName(find: Look, given: string, kind?: 'directory' | 'file'): MountedName {
+export function planMountedName(find: TreeLookup, given: string, kind?: 'directory' | 'file'): MountedName {
   const names = protectedNames(given)
   const path = names.join('/')
   for (const directory of aboveOf(names)) {
@@ -42,7 +42,7 @@ export function planMountedName(find: Look, given: string, kind?: 'directory' | 
   if (stats !== undefined && !stats.isDirectory() && !stats.isFile()) {
     throw notMountable(path, 'it is neither a file nor a directory', 'Remove it, or replace it by what it stands for')
   }
-  if (stats === undefined) return mounted(names, kind ?? usualKind(names), { missing: true })
+  if (stats === undefined) return mounted(names, kind ?? defaultKind(names), { missing: true })
   return mounted(names, stats.isDirectory() ? 'directory' : 'file')
 }
 
@@ -52,7 +52,7 @@ export function planMountedName(find: Look, given: string, kind?: 'directory' | 
  * inside; so is a file in the place of the directory, as the `.git` of a worktree. A link cannot be mounted on: what it
  * leads to is left to the box, and told.
  */
-export function planWithin(find: Look, given: string): { name?: MountedName; note?: string } {
+export function planProtectedIfPresent(find: TreeLookup, given: string): { name?: MountedName; note?: string } {
   const names = protectedNames(given)
   const left = (why: string): { note: string } => ({ note: `${quotePath(given)} is not kept read-only: ${why}` })
   for (const reached of [...aboveOf(names), names]) {
@@ -63,7 +63,7 @@ export function planWithin(find: Look, given: string): { name?: MountedName; not
       return { name: mounted(above, 'directory'), note }
     }
     if (stats === undefined) {
-      return reached.length === names.length ? { name: mounted(names, usualKind(names), { missing: true }) } : {}
+      return reached.length === names.length ? { name: mounted(names, defaultKind(names), { missing: true }) } : {}
     }
     if (stats.isSymbolicLink()) return left(`${quotePath(reached.join('/'))} is a link`)
     if (stats.isDirectory()) continue
@@ -92,14 +92,14 @@ const mounted = (
 ): MountedName => ({ path: names.join('/'), names, above: aboveOf(names), kind, missing, masked })
 
 /** Of a name that is not there nobody knows what it would be: `.mcp.json` a file, `.aw` and `hooks` a directory. */
-const usualKind = (names: readonly string[]): 'directory' | 'file' =>
+const defaultKind = (names: readonly string[]): 'directory' | 'file' =>
   /.\.[a-z0-9]+$/i.test(names.at(-1) ?? '') ? 'file' : 'directory'
 
 /**
  * Whether a name that was planned is not there now. `sandbox_unenforceable` if it has become something that cannot be
  * mounted on.
  */
-export function isMissing(find: Look, { path, names, masked }: MountedName): boolean {
+export function isMissing(find: TreeLookup, { path, names, masked }: MountedName): boolean {
   const stats = look(find, path, names)
   if (stats === undefined) return true
   if (stats.isDirectory() || stats.isFile() || (masked && !stats.isSymbolicLink())) return false
@@ -111,9 +111,9 @@ export const replaced = (path: string): AwError =>
   notMountable(path, 'it was replaced while the sandbox was being started', 'Try again')
 
 /** What a name of the tree is; throws if a link is on the way. */
-export type Look = (names: readonly string[]) => Stats | undefined
+export type TreeLookup = (names: readonly string[]) => Stats | undefined
 
-function look(find: Look, given: string, names: readonly string[]): Stats | undefined {
+function look(find: TreeLookup, given: string, names: readonly string[]): Stats | undefined {
   try {
     return find(names)
   } catch (error) {
@@ -152,11 +152,11 @@ export function removePlaceholders(tree: string, expected: string | null, placeh
   for (const { path, kind } of placeholders) {
     const parsed = { names: path.split('/'), directory: false, rebased: false }
     unlessGone(() =>
-      withSpot(root, parsed, { follow: false }, ({ dir, name, stats }) => {
+      withResolvedEntry(root, parsed, { follow: false }, ({ dir, name, stats }) => {
         if (stats === undefined) return
         const place = at(dir, name)
-        if (kind === 'directory') unless(['ENOTEMPTY', 'ENOENT', 'ENOTDIR'], () => hostFs.rmdirSync(place))
-        else if (stats.isFile() && stats.size === 0) unless(['ENOENT'], () => hostFs.unlinkSync(place))
+        if (kind === 'directory') ignoreErrors(['ENOTEMPTY', 'ENOENT', 'ENOTDIR'], () => hostFs.rmdirSync(place))
+        else if (stats.isFile() && stats.size === 0) ignoreErrors(['ENOENT'], () => hostFs.unlinkSync(place))
       }),
     )
   }

@@ -10,7 +10,7 @@ export const settingsPath = '/proc/self/fd/5'
  * What the proxy of a box is told, in a file without a name that lives as long as its supervisor: there may be keys in it,
  * which nobody else is to find, also after a crash. Answers its number in the supervisor.
  */
-export function keepSettings(directory: string, text: string, held: Handles): number {
+export function writeUnlinkedSettings(directory: string, text: string, held: Handles): number {
   const path = join(directory, 'proxy.json')
   const file = hostFs.createSync(path, 0o400)
   try {

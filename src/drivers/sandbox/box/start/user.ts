@@ -3,9 +3,9 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AwError } from '../../../../domain/errors.ts'
 import type { StorageCapabilities } from '../../../../ports/storage-capabilities.ts'
-import { assertOurs, ensureDirectory } from '../../../../sys/fs/directories.ts'
+import { assertOwned, ensureDirectory } from '../../../../sys/fs/directories.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
-import { hasId, isRootInside } from '../../../../sys/processes/ids.ts'
+import { hasId, isNamespacedRoot } from '../../../../sys/processes/ids.ts'
 
 /** Whom a box runs as on the host, and how what belongs to others is made its own. */
 export interface BoxUser {
@@ -44,23 +44,23 @@ export function chooseUser(
   const { owner, maps } = tree
   const fits = asked !== undefined && hasId(asked) && (maps || asked === owner)
   const uid = fits ? asked : owner
-  if (uid === 0 && asItself && isRootInside()) return self
-  if (uid === 0 || !hasId(uid)) throw nobodyToBe(tree, uid)
+  if (uid === 0 && asItself && isNamespacedRoot()) return self
+  if (uid === 0 || !hasId(uid)) throw noUserToRunAs(tree, uid)
   const note =
     asked === undefined || asked === uid
       ? undefined
-      : `it runs as uid ${uid}, the owner of the workspace: ${whyNot(asked)}`
+      : `it runs as uid ${uid}, the owner of the workspace: ${whyNotAsUser(asked)}`
   return { uid, mapOf: (of) => (of === uid || !maps ? '-' : `${of}:${uid}`), note }
 }
 
 const self: BoxUser = { uid: undefined, mapOf: () => '-' }
 
-const whyNot = (asked: number): string =>
+const whyNotAsUser = (asked: number): string =>
   hasId(asked)
     ? "its file system cannot show it as another user's"
     : `the user namespace that aw runs in has no uid ${asked}`
 
-function nobodyToBe({ path, owner }: TreeOwner, uid: number): AwError {
+function noUserToRunAs({ path, owner }: TreeOwner, uid: number): AwError {
   const why =
     uid === 0
       ? 'The workspace belongs to root, and a sandbox never runs as root'
@@ -77,7 +77,7 @@ function nobodyToBe({ path, owner }: TreeOwner, uid: number): AwError {
 const usual = 61_000
 
 /** Whether boxes are shown what they mount by a stage, as somebody else cannot get to it; else by a handle. */
-export const usesStage = (): boolean => process.getuid?.() === 0 && !isRootInside()
+export const usesStage = (): boolean => process.getuid?.() === 0 && !isNamespacedRoot()
 
 /** Whether a user can get to a path: every directory above it lets others, or that user, through. */
 export function canReach(path: string, uid: number): boolean {
@@ -97,7 +97,7 @@ export function ensureStage(run: string): string {
   try {
     return ensurePassable('/run/aw', '/run/aw/stage')
   } catch (error) {
-    if (!isRootInside()) throw error
+    if (!isNamespacedRoot()) throw error
     return ensurePassable(own)
   }
 }
@@ -106,7 +106,7 @@ export function ensureStage(run: string): string {
 function ensurePassable(...paths: string[]): string {
   for (const path of paths) {
     ensureDirectory(path, 0o711)
-    assertOurs(path, 'directory for sandboxes')
+    assertOwned(path, 'directory for sandboxes')
     // Whatever mask we were started with, the boxes' users go through it.
     if ((statSync(path).mode & 0o001) === 0) hostFs.chmodSync(path, 0o711)
   }

@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../../domain/errors.ts'
 import { counted } from '../../../../sys/fs/crash-points.ts'
-import { hasCode, unless } from '../../../../sys/syscalls/errno.ts'
+import { hasCode, ignoreErrors } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { monotonicMs } from '../../../../sys/home/monotonic.ts'
 import { native } from '../../../../sys/syscalls/native.ts'
 import { control, readControl } from './control.ts'
-import type { CgroupPlaces, Controller } from './hierarchies.ts'
+import type { CgroupHierarchies, Controller } from './hierarchies.ts'
 
 /** What a group is held to; what is not named is not limited. */
 export interface GroupLimits {
@@ -19,7 +19,7 @@ export interface GroupLimits {
 }
 
 /** The directories of one group: one in version 2, one for each controller in version 1. */
-export const groupDirectories = ({ places }: CgroupPlaces, name: string): string[] => [
+export const groupDirectories = ({ places }: CgroupHierarchies, name: string): string[] => [
   ...new Set(Object.values(places).map(({ path }) => join(path, name))),
 ]
 
@@ -27,17 +27,17 @@ export const groupDirectories = ({ places }: CgroupPlaces, name: string): string
  * The files by which a process with one thread enters a group. In version 1 `tasks`: the kernel moves the writer itself at
  * once, and for `cgroup.procs` waits until nobody on the machine forks or ends, which takes some 10 ms.
  */
-export const entrances = ({ places }: CgroupPlaces, name: string): string[] => [
+export const entryFiles = ({ places }: CgroupHierarchies, name: string): string[] => [
   ...new Set(
     Object.values(places).map(({ version, path }) => join(path, name, version === 1 ? 'tasks' : 'cgroup.procs')),
   ),
 ]
 
 /** Makes the group, empty, with its limits in force before anybody is in it. Safe to repeat. */
-export function makeGroup({ places }: CgroupPlaces, name: string, limits: GroupLimits): void {
+export function makeGroup({ places }: CgroupHierarchies, name: string, limits: GroupLimits): void {
   for (const [controller, place] of Object.entries(places) as [Controller, { version: 1 | 2; path: string }][]) {
     const directory = join(place.path, name)
-    unless(['EEXIST'], () => hostFs.mkdirSync(directory, 0o755))
+    ignoreErrors(['EEXIST'], () => hostFs.mkdirSync(directory, 0o755))
     for (const [file, value, optional] of settings(controller, place.version, limits)) {
       if (optional && !existsSync(join(directory, file))) continue
       control.write(join(directory, file), value)
@@ -119,7 +119,10 @@ const isOurs = (directory: string): boolean => basename(dirname(directory)) === 
 
 function removeEmpty(directory: string): boolean {
   if (!isOurs(directory)) throw new AwError('internal', `${directory} is no group of ours`)
-  return unless(['EBUSY', 'ENOTEMPTY'], () => unless(['ENOENT'], () => hostFs.rmdirSync(directory)) ?? true) ?? false
+  return (
+    ignoreErrors(['EBUSY', 'ENOTEMPTY'], () => ignoreErrors(['ENOENT'], () => hostFs.rmdirSync(directory)) ?? true) ??
+    false
+  )
 }
 
 function killAll(directory: string): void {

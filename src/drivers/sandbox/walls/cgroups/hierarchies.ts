@@ -9,14 +9,14 @@ export const controllers = ['memory', 'cpu', 'pids'] as const
 export type Controller = (typeof controllers)[number]
 
 /** A directory below which groups can be made that a controller holds to their limits. */
-export interface CgroupPlace {
+export interface CgroupHierarchy {
   readonly version: 1 | 2
   readonly path: string
 }
 
 /** Where each controller can be used by us; for those that cannot, why. */
-export interface CgroupPlaces {
-  readonly places: Readonly<Partial<Record<Controller, CgroupPlace>>>
+export interface CgroupHierarchies {
+  readonly places: Readonly<Partial<Record<Controller, CgroupHierarchy>>>
   readonly problems: Readonly<Partial<Record<Controller, string>>>
 }
 
@@ -37,10 +37,10 @@ const thisSystem = (): CgroupSystem => ({
  * Finds out by making `aw` where the groups go. Version 2 is preferred for what it has; a controller that still belongs to
  * version 1 is used there. An ordinary user has version 2 alone, and only where a part of it was handed over.
  */
-export function findCgroups(system: CgroupSystem = thisSystem()): CgroupPlaces {
+export function findCgroups(system: CgroupSystem = thisSystem()): CgroupHierarchies {
   const mounted = readMounts(system.mounts)
   const problems: Partial<Record<Controller, string>> = {}
-  const places: Partial<Record<Controller, CgroupPlace>> = {}
+  const places: Partial<Record<Controller, CgroupHierarchy>> = {}
   const unified = mounted.find(({ type }) => type === 'cgroup2')
   if (unified !== undefined) useUnified(unified.path, system, places, problems)
   for (const controller of controllers) {
@@ -59,14 +59,14 @@ export function findCgroups(system: CgroupSystem = thisSystem()): CgroupPlaces {
 function useUnified(
   mount: string,
   system: CgroupSystem,
-  places: Partial<Record<Controller, CgroupPlace>>,
+  places: Partial<Record<Controller, CgroupHierarchy>>,
   problems: Partial<Record<Controller, string>>,
 ): void {
   const wanted = controllers.filter((name) => words(readControl(join(mount, 'cgroup.controllers'))).includes(name))
   if (wanted.length === 0) return
   for (const base of system.isRoot ? [mount] : handedOver(mount, system.own)) {
     try {
-      const place: CgroupPlace = { version: 2, path: makeUnified(base, wanted) }
+      const place: CgroupHierarchy = { version: 2, path: makeUnified(base, wanted) }
       for (const name of wanted) places[name] = place
       return
     } catch (error) {

@@ -1,11 +1,11 @@
 import { byPath, type Change } from '../../../../domain/trees/diff.ts'
 import { type ChangedPaths, changedPaths } from './changed-paths.ts'
-import { type Erased, lastCommonTransaction } from './lineage.ts'
+import { type ErasedOrigins, lastCommonTransaction } from './lineage.ts'
 import { withSubvolume } from './subvolume.ts'
 import { compareTrees } from '../../../../sys/trees/compare.ts'
 
 interface DiffOptions {
-  readonly erased: Erased
+  readonly erased: ErasedOrigins
   readonly exclude?: readonly string[] | undefined
   readonly enough?: number | undefined
   readonly exact?: boolean | undefined
@@ -48,7 +48,7 @@ async function classify(
   return changes.flatMap((change) => withoutReuse(change, changed)).sort(byPath)
 }
 
-const changedBetween = (before: string, after: string, exclude: readonly string[] | undefined, erased: Erased) =>
+const changedBetween = (before: string, after: string, exclude: readonly string[] | undefined, erased: ErasedOrigins) =>
   withSubvolume(before, (old) =>
     withSubvolume(after, (now) => {
       const since = lastCommonTransaction(old, now, erased)

@@ -4,11 +4,11 @@ import { calls } from './ioctls.ts'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { native } from '../../../../sys/syscalls/native.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
-import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
-import { politely } from '../../../../sys/trees/run-cancellable.ts'
+import type { Coroutine } from '../../../../sys/safe-fs/coroutine.ts'
+import { runCancellable } from '../../../../sys/trees/run-cancellable.ts'
 import { nextData } from '../../../../sys/trees/same-bytes.ts'
-import { factsOf } from '../../../../sys/trees/stat.ts'
-import { openSeen } from '../../../../sys/trees/unlock.ts'
+import { decodeStat } from '../../../../sys/trees/stat.ts'
+import { openIfUnchanged } from '../../../../sys/trees/unlock.ts'
 import { walkTree } from '../../../../sys/trees/walk.ts'
 
 /** What can be learned from all the files of a tree, each opened once. */
@@ -53,10 +53,14 @@ export async function ownBytes(path: string, maxFiles = Infinity): Promise<numbe
   }
 }
 
-async function withTree<T>(path: string, signal: AbortSignal | undefined, work: (top: number) => Steps<T>): Promise<T> {
+async function withTree<T>(
+  path: string,
+  signal: AbortSignal | undefined,
+  work: (top: number) => Coroutine<T>,
+): Promise<T> {
   const top = fs.openSync(path, directoryFlags)
   try {
-    return await politely(work(top), signal)
+    return await runCancellable(work(top), signal)
   } finally {
     fs.closeSync(top)
   }
@@ -66,10 +70,10 @@ async function withTree<T>(path: string, signal: AbortSignal | undefined, work: 
 function* filesIn(top: number): Generator<{ path: string; fd: number }> {
   const seen = new Set<string>()
   for (const { path, name, directory, print } of walkTree(top)) {
-    const { kind, links, identity } = factsOf(print)
+    const { kind, links, identity } = decodeStat(print)
     if (kind !== 'file' || seen.has(identity)) continue
     if (links > 1) seen.add(identity)
-    const fd = openSeen(directory, name, print)
+    const fd = openIfUnchanged(directory, name, print)
     if (fd === undefined) continue
     try {
       yield { path, fd }
@@ -82,7 +86,7 @@ function* filesIn(top: number): Generator<{ path: string; fd: number }> {
 let block: Buffer | undefined
 
 /** A hole has no block that could be damaged, and may be as large as it likes: it is not read, where it can be told. */
-function* readSteps(fd: number): Steps<number> {
+function* readSteps(fd: number): Coroutine<number> {
   block ??= Buffer.allocUnsafeSlow(1024 * 1024)
   const { size } = fs.fstatSync(fd)
   const calls = size > block.length ? native() : undefined

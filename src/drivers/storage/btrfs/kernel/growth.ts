@@ -1,21 +1,21 @@
 import { type Entry, entriesOf, inodeOf, inodeTree, touchedInodes } from './inodes.ts'
 import { nestedSubvolumes } from './ioctls.ts'
-import { type Erased, lastCommonTransaction } from './lineage.ts'
+import { type ErasedOrigins, lastCommonTransaction } from './lineage.ts'
 import { commit, holdSubvolume } from './subvolume.ts'
-import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
-import { politely } from '../../../../sys/trees/run-cancellable.ts'
+import type { Coroutine } from '../../../../sys/safe-fs/coroutine.ts'
+import { runCancellable } from '../../../../sys/trees/run-cancellable.ts'
 
 /**
  * By how many bytes the files of a tree are more than those of a frozen one that it was made from, by way of others
  * perhaps. Null if that cannot be told without a look at everything. Only for root.
  */
-export async function grownBeyond(base: string, tree: string, erased: Erased): Promise<number | null> {
+export async function bytesGrownSince(base: string, tree: string, erased: ErasedOrigins): Promise<number | null> {
   await commit(tree)
   using before = holdSubvolume(base)
   using after = holdSubvolume(tree)
   const since = lastCommonTransaction(before.fd, after.fd, erased)
   if (since === undefined || nestedSubvolumes(after.fd).length > 0) return null
-  return await politely(bytesBeyond(before.fd, after.fd, since))
+  return await runCancellable(bytesBeyond(before.fd, after.fd, since))
 }
 
 /**
@@ -23,7 +23,7 @@ export async function grownBeyond(base: string, tree: string, erased: Erased): P
  * each file once, whatever names it has, and at its size. The cost follows what was written since in either. What is in
  * subvolumes that were made in it is not counted.
  */
-function* bytesBeyond(before: number, after: number, since: bigint): Steps<number> {
+function* bytesBeyond(before: number, after: number, since: bigint): Coroutine<number> {
   const [old, now] = [inodeTree(before), inodeTree(after)]
   const seen = new Set<bigint>()
   const left: bigint[] = []

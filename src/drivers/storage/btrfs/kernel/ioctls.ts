@@ -100,13 +100,13 @@ export function nestedSubvolumes(fd: number): Buffer[][] {
     const count = page.readUInt8(8 + 255 * 16)
     for (let i = 0; i < count; i++) {
       const [id, parent] = [page.readBigUInt64LE(8 + 16 * i), page.readBigUInt64LE(16 + 16 * i)]
-      found.push(wayTo(fd, id, parent))
+      found.push(pathToSubvolume(fd, id, parent))
     }
   }
   return found
 }
 
-function wayTo(fd: number, subvolume: bigint, parent: bigint): Buffer[] {
+function pathToSubvolume(fd: number, subvolume: bigint, parent: bigint): Buffer[] {
   const answer = Buffer.alloc(4096)
   answer.writeBigUInt64LE(parent, 0)
   answer.writeBigUInt64LE(subvolume, 8)

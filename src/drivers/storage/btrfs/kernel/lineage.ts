@@ -14,14 +14,14 @@ interface Ancestor {
 export type Origin = Pick<SubvolumeInfo, 'parentUuid' | 'made'>
 
 /** What is still known of subvolumes that are gone, by uuid. */
-export type Erased = (uuid: string) => Origin | undefined
+export type ErasedOrigins = (uuid: string) => Origin | undefined
 
 /**
  * The transaction that two subvolumes were last the same in: both were made, by way of others perhaps, from one. What
  * neither has written since is the same in both, with the same inode numbers. Undefined if they have no common origin,
  * or it cannot be told any more because what lies between was erased and forgotten. Only root can tell.
  */
-export function lastCommonTransaction(one: number, other: number, erased: Erased): bigint | undefined {
+export function lastCommonTransaction(one: number, other: number, erased: ErasedOrigins): bigint | undefined {
   const ways = [ancestors(one, erased), ancestors(other, erased)] as const
   const seen = [new Map<string, bigint>(), new Map<string, bigint>()] as const
   // Both ways up at once: the origin is mostly near, and a chain of forks may be long.
@@ -43,7 +43,7 @@ export function lastCommonTransaction(one: number, other: number, erased: Erased
 const none = '0'.repeat(32)
 const now = 0xffff_ffff_ffff_fffen
 
-function* ancestors(fd: number, erased: Erased): Generator<Ancestor, undefined> {
+function* ancestors(fd: number, erased: ErasedOrigins): Generator<Ancestor, undefined> {
   const self = subvolumeInfo(fd)
   yield { uuid: self.uuid, until: now }
   let here: Origin | undefined = self

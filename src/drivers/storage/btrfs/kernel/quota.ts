@@ -35,7 +35,7 @@ export function limitGrowth(fd: number, bytes: number | null, by = fd): void {
 const none = 2n ** 64n - 1n
 
 /** The limit of one subvolume is made that of another; none is none. */
-export function passLimit(from: number, to: number): void {
+export function copyLimit(from: number, to: number): void {
   const limit = valueOf(from, subvolumeInfo(from).id, ITEM.QGROUP_LIMIT)
   if (limit !== undefined && limit > 0n) btrfs.limit(to, subvolumeInfo(to).id, limit)
 }

@@ -3,18 +3,18 @@ import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { translate } from '../../../../sys/safe-fs/errors.ts'
 import { newTemporaryName } from '../../../../sys/safe-fs/write/staged.ts'
-import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
+import type { Coroutine } from '../../../../sys/safe-fs/coroutine.ts'
 import { atBytes } from '../../../../sys/trees/names.ts'
-import { kindOf, look } from '../../../../sys/trees/stat.ts'
+import { kindOf, statEntry } from '../../../../sys/trees/stat.ts'
 import { unlock } from '../../../../sys/trees/unlock.ts'
 import { nameOf, openDirectories, parentOf } from '../../../../sys/trees/directory-cache.ts'
 import { type Entry, isLinked, parseEntry } from './entry.ts'
 import { makeEntry } from './make-entry.ts'
-import { dress } from '../../../../sys/trees/owner-and-mode.ts'
-import { twinKey } from './materialise.ts'
+import { applyOwnerAndMode } from '../../../../sys/trees/owner-and-mode.ts'
+import { hardLinkKey } from './materialise.ts'
 import type { Objects } from './objects.ts'
 import type { Plan } from './plan.ts'
-import type { Known } from './scan/stat-index.ts'
+import type { KnownEntry } from './scan/stat-index.ts'
 
 /**
  * Makes a volume equal to a frozen tree by changing what differs, and that alone: what is equal keeps its inode. A file
@@ -29,11 +29,11 @@ import type { Known } from './scan/stat-index.ts'
 export function* applySteps(
   objects: Objects,
   top: number,
-  found: ReadonlyMap<string, Known>,
+  found: ReadonlyMap<string, KnownEntry>,
   wanted: ReadonlyMap<string, string>,
   plan: Plan,
   onTouch: () => void = () => {},
-): Steps<void> {
+): Coroutine<void> {
   let current = '.'
   try {
     yield* steps(objects, top, found, wanted, plan, { onStep: (path) => (current = path), onTouch })
@@ -45,11 +45,11 @@ export function* applySteps(
 function* steps(
   objects: Objects,
   top: number,
-  found: ReadonlyMap<string, Known>,
+  found: ReadonlyMap<string, KnownEntry>,
   wanted: ReadonlyMap<string, string>,
   plan: Plan,
   { onStep, onTouch }: { onStep: (path: string) => void; onTouch: () => void },
-): Steps<void> {
+): Coroutine<void> {
   using directories = openDirectories(top, (path, fd) => open(path, fd))
   /** Directories that are to be dressed in the end: what is in them, or their own mode, was changed. */
   const undressed = new Set<string>(plan.dress)
@@ -70,7 +70,7 @@ function* steps(
     onStep(entry.path)
     if (assertKnown(entry.path)) {
       onTouch()
-      dress(atBytes(directories.holding(entry.path), nameOf(entry.path)), entry)
+      applyOwnerAndMode(atBytes(directories.holding(entry.path), nameOf(entry.path)), entry)
     }
     yield
   }
@@ -79,7 +79,10 @@ function* steps(
     if (line === undefined) continue
     onStep(path)
     onTouch()
-    dress(path === '.' ? atBytes(top, '.') : atBytes(directories.holding(path), nameOf(path)), parseEntry(line))
+    applyOwnerAndMode(
+      path === '.' ? atBytes(top, '.') : atBytes(directories.holding(path), nameOf(path)),
+      parseEntry(line),
+    )
     yield
   }
 
@@ -110,15 +113,15 @@ function* steps(
     undressed.add(path)
   }
 
-  function* make(entry: Entry): Steps<void> {
+  function* make(entry: Entry): Coroutine<void> {
     const { path } = entry
     const holder = writable(parentOf(path))
     const temporary = newTemporaryName()
     try {
-      const twin = isLinked(entry) ? first.get(twinKey(entry)) : undefined
+      const twin = isLinked(entry) ? first.get(hardLinkKey(entry)) : undefined
       if (twin !== undefined) linkTwin(twin, path, temporary)
       else if ((yield* makeEntry(objects, holder, temporary, entry)) === 'device') return
-      else if (isLinked(entry)) first.set(twinKey(entry), path)
+      else if (isLinked(entry)) first.set(hardLinkKey(entry), path)
       assertKnown(path)
       const directory = directories.holding(path)
       onTouch()
@@ -139,10 +142,10 @@ function* steps(
 
   /** False if it is gone, which is nobody's loss. */
   function assertKnown(path: string): boolean {
-    const now = look(directories.holding(path), nameOf(path))
+    const now = statEntry(directories.holding(path), nameOf(path))
     if (now === undefined) return false
     const known = found.get(path)
-    if (known === undefined || !isStill(known, now.print)) throw changed(path)
+    if (known === undefined || !isSameEntry(known, now.print)) throw changed(path)
     return true
   }
 
@@ -169,7 +172,7 @@ function* steps(
  * A directory changes with what is put in it, by ourselves too: it is still one. Of a file with several names, how many
  * there are and the time of that change when another of them is replaced.
  */
-function isStill({ print, line }: Known, now: string): boolean {
+function isSameEntry({ print, line }: KnownEntry, now: string): boolean {
   if (kindOf(print) === 'directory') return kindOf(now) === 'directory'
   if (!isLinked(parseEntry(line))) return print === now
   return withoutLinks(print) === withoutLinks(now)

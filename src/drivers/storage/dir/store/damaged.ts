@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { ensureDirectory, syncDirectory } from '../../../../sys/fs/directories.ts'
-import { hasCode, unless } from '../../../../sys/syscalls/errno.ts'
+import { hasCode, ignoreErrors } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
-import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
-import { politely } from '../../../../sys/trees/run-cancellable.ts'
+import type { Coroutine } from '../../../../sys/safe-fs/coroutine.ts'
+import { runCancellable } from '../../../../sys/trees/run-cancellable.ts'
 import { openObjects } from './objects.ts'
 import { type Store, unlinkIfPresent } from './store.ts'
 
@@ -22,17 +22,21 @@ const cannotWrite = ['EROFS', 'ENOSPC', 'EDQUOT', 'EACCES', 'EPERM', 'ENOTDIR', 
  *
  * @param found their sizes, by name
  */
-export async function putAside(store: Store, found: ReadonlyMap<string, number>, signal?: AbortSignal): Promise<void> {
+export async function quarantine(
+  store: Store,
+  found: ReadonlyMap<string, number>,
+  signal?: AbortSignal,
+): Promise<void> {
   if (found.size === 0) return
   try {
     using held = await store.alone()
-    if (held !== undefined) await politely(putAsideSteps(store, found), signal)
+    if (held !== undefined) await runCancellable(quarantineSteps(store, found), signal)
   } catch (error) {
     if (!hasCode(error, ...cannotWrite)) throw error
   }
 }
 
-function* putAsideSteps(store: Store, found: ReadonlyMap<string, number>): Steps<void> {
+function* quarantineSteps(store: Store, found: ReadonlyMap<string, number>): Coroutine<void> {
   const objects = openObjects(store.root)
   const directory = join(store.root, damagedDirectory)
   ensureDirectory(directory, 0o700)
@@ -42,12 +46,12 @@ function* putAsideSteps(store: Store, found: ReadonlyMap<string, number>): Steps
     // Somebody may have stored it again since it was read.
     if ((yield* objects.problem(content, size)) === undefined) continue
     const aside = join(directory, `${content}.${randomBytes(4).toString('hex')}`)
-    unless(['ENOENT'], () => hostFs.renameSync(objects.path(content), aside))
+    ignoreErrors(['ENOENT'], () => hostFs.renameSync(objects.path(content), aside))
   }
   syncDirectory(directory)
 }
 
-export interface Aside {
+export interface QuarantinedContent {
   readonly name: string
   readonly bytes: number
   /** Since when it is there. */
@@ -55,10 +59,10 @@ export interface Aside {
 }
 
 /** All that was put aside, by name. */
-export function listAside(root: string): Aside[] {
+export function listQuarantined(root: string): QuarantinedContent[] {
   const directory = join(root, damagedDirectory)
-  const names = unless(['ENOENT', 'ENOTDIR'], () => fs.readdirSync(directory)) ?? []
-  return names.filter(isAside).flatMap((name) => {
+  const names = ignoreErrors(['ENOENT', 'ENOTDIR'], () => fs.readdirSync(directory)) ?? []
+  return names.filter(isQuarantined).flatMap((name) => {
     const found = fs.lstatSync(join(directory, name), { throwIfNoEntry: false })
     // A new name is a change of the file.
     return found?.isFile() === true ? [{ name, bytes: found.size, at: found.ctime }] : []
@@ -66,8 +70,8 @@ export function listAside(root: string): Aside[] {
 }
 
 /** Erases one of them. Absent = done. */
-export function eraseAside(root: string, name: string): void {
-  if (isAside(name)) unlinkIfPresent(join(root, damagedDirectory, name))
+export function eraseQuarantined(root: string, name: string): void {
+  if (isQuarantined(name)) unlinkIfPresent(join(root, damagedDirectory, name))
 }
 
-const isAside = (name: string): boolean => /^[0-9a-f]+\.[0-9a-f]{8}$/.test(name)
+const isQuarantined = (name: string): boolean => /^[0-9a-f]+\.[0-9a-f]{8}$/.test(name)

@@ -2,16 +2,16 @@ import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { AwError } from '../../../../domain/errors.ts'
 import { quotePath } from '../../../../domain/paths.ts'
-import type { Beside } from '../../../../ports/storage-driver.ts'
+import type { ContentFolder } from '../../../../ports/storage-driver.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { directoryFlags, readFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { removeTree } from '../../../../sys/safe-fs/index.ts'
 import { openFrom } from '../../../../sys/safe-fs/directory-stack.ts'
-import { runAll, type Steps } from '../../../../sys/safe-fs/coroutine.ts'
+import { type Coroutine, runToCompletion } from '../../../../sys/safe-fs/coroutine.ts'
 import { hashSteps } from '../../../../sys/trees/content-hash.ts'
 import { atBytes, nodeName } from '../../../../sys/trees/names.ts'
-import { politely } from '../../../../sys/trees/run-cancellable.ts'
-import { kindOf, look, sizeIn } from '../../../../sys/trees/stat.ts'
+import { runCancellable } from '../../../../sys/trees/run-cancellable.ts'
+import { kindOf, sizeIn, statEntry } from '../../../../sys/trees/stat.ts'
 import { contentOfLine, type Entry, parseEntry } from './entry.ts'
 import type { Manifest } from './manifest.ts'
 import { type Objects, objectsDirectory, openObjects } from './objects.ts'
@@ -21,8 +21,8 @@ import type { Store } from './store.ts'
 
 type Wanted = Pick<Entry, 'path' | 'size' | 'content'>
 
-export interface Gathering {
-  readonly beside?: Beside | undefined
+export interface GatherOptions {
+  readonly beside?: ContentFolder | undefined
   /** Told each file whose content is nowhere to be had; without it, such a file is an error. */
   readonly onMissing?: ((path: string) => void) | undefined
   readonly signal?: AbortSignal | undefined
@@ -33,7 +33,7 @@ const notKept = (path: string): AwError =>
     data: { path, reason: 'not_kept' },
   })
 
-export interface Gathered extends AsyncDisposable {
+export interface GatheredContents extends AsyncDisposable {
   /** Where the `objects` are that the lines need. */
   readonly root: string
   readonly lines: Manifest['lines']
@@ -44,7 +44,11 @@ export interface Gathered extends AsyncDisposable {
  * use and go with it, or as anything else in `incoming` after a crash: no manifest refers to them, so in the store
  * nothing would ever remove them. Needs the lock of those who add to the store.
  */
-export async function gathered(store: Store, { lines, listed }: Manifest, gathering: Gathering): Promise<Gathered> {
+export async function gatherContents(
+  store: Store,
+  { lines, listed }: Manifest,
+  gathering: GatherOptions,
+): Promise<GatheredContents> {
   const stored = openObjects(store.root)
   const there = listed ? stored.all() : undefined
   const wanted = lines.filter((line) => contentOfLine(line) !== undefined)
@@ -68,9 +72,9 @@ async function gather(
   stored: Objects,
   objects: Objects,
   wanted: readonly Wanted[],
-  { beside, onMissing, signal }: Gathering,
+  { beside, onMissing, signal }: GatherOptions,
 ): Promise<Set<string>> {
-  const missing = await politely(takeIn(stored, objects, wanted, beside), signal)
+  const missing = await runCancellable(takeIn(stored, objects, wanted, beside), signal)
   objects.publish()
   for (const { path } of missing) {
     if (onMissing === undefined) throw notKept(path)
@@ -84,15 +88,15 @@ function* takeIn(
   stored: Objects,
   objects: Objects,
   wanted: readonly Wanted[],
-  beside: Beside | undefined,
-): Steps<Wanted[]> {
+  beside: ContentFolder | undefined,
+): Coroutine<Wanted[]> {
   const missing: Wanted[] = []
   for (const entry of wanted) {
     yield
     if (objects.adopt(entry.content, stored.path(entry.content))) continue
-    const fd = openBeside(entry, beside)
+    const fd = openFromFolder(entry, beside)
     try {
-      if (fd === undefined || !(yield* isIt(fd, entry))) missing.push(entry)
+      if (fd === undefined || !(yield* hasContent(fd, entry))) missing.push(entry)
       else if ((yield* objects.put(fd)).content !== entry.content) missing.push(entry)
     } finally {
       if (fd !== undefined) fs.closeSync(fd)
@@ -101,26 +105,26 @@ function* takeIn(
   return missing
 }
 
-export function readBeside(entry: Wanted, beside: Beside | undefined): Buffer {
-  const fd = openBeside(entry, beside)
+export function readFromFolder(entry: Wanted, beside: ContentFolder | undefined): Buffer {
+  const fd = openFromFolder(entry, beside)
   if (fd === undefined) throw notKept(entry.path)
   try {
     const bytes = Buffer.alloc(entry.size)
     fs.readSync(fd, bytes, 0, bytes.length, 0)
-    if (runAll(isIt(fd, entry))) return bytes
+    if (runToCompletion(hasContent(fd, entry))) return bytes
     throw notKept(entry.path)
   } finally {
     fs.closeSync(fd)
   }
 }
 
-function* isIt(fd: number, { size, content }: Wanted): Steps<boolean> {
+function* hasContent(fd: number, { size, content }: Wanted): Coroutine<boolean> {
   const { hash, bytes } = yield* hashSteps(fd)
   return bytes === size && hash === content
 }
 
 /** It is somebody else's: no link is followed, nothing but a file is opened, and no mode is changed to read it. */
-function openBeside({ path, size }: Wanted, beside: Beside | undefined): number | undefined {
+function openFromFolder({ path, size }: Wanted, beside: ContentFolder | undefined): number | undefined {
   const below = beside === undefined ? undefined : pathIn(path, beside.into)
   if (beside === undefined || below === undefined) return undefined
   const names = below.split('/')
@@ -131,7 +135,7 @@ function openBeside({ path, size }: Wanted, beside: Beside | undefined): number 
     held.push(top)
     const directory = openFrom(top, names.map(nodeName))
     if (directory !== top) held.push(directory)
-    const seen = look(directory, name)
+    const seen = statEntry(directory, name)
     if (seen === undefined || kindOf(seen.print) !== 'file' || sizeIn(seen.print) !== size) return undefined
     return fs.openSync(atBytes(directory, name), readFlags | fs.constants.O_NOFOLLOW)
   } catch {

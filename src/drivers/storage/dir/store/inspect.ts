@@ -4,12 +4,12 @@ import type { Usage, UsageOptions, Verified } from '../../../../ports/storage-dr
 import { readManifest, contentsOf, entriesOf, type Manifest } from './manifest.ts'
 import { type Entry, isLinked } from './entry.ts'
 import { openObjects } from './objects.ts'
-import { politely } from '../../../../sys/trees/run-cancellable.ts'
-import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
-import { putAside } from './damaged.ts'
+import { runCancellable } from '../../../../sys/trees/run-cancellable.ts'
+import type { Coroutine } from '../../../../sys/safe-fs/coroutine.ts'
+import { quarantine } from './damaged.ts'
 import { manifestsIn } from './sweep.ts'
 import type { Store } from './store.ts'
-import { twinKey } from './materialise.ts'
+import { hardLinkKey } from './materialise.ts'
 
 /** Hashes every content of a frozen tree again. One that is not what its name says is put aside. */
 export async function verifyFrozen(store: Store, file: string, signal?: AbortSignal): Promise<Verified | undefined> {
@@ -25,16 +25,16 @@ export async function verifyFrozen(store: Store, file: string, signal?: AbortSig
   if (manifest.listed)
     return {
       method: 'none',
-      ...measured(distinct(entriesOf(manifest).filter(({ kind }) => kind === 'file'))),
+      ...sizeOfFiles(distinct(entriesOf(manifest).filter(({ kind }) => kind === 'file'))),
       problems: [],
     }
   const damaged = new Map<string, number>()
-  const verified = await politely(verifySteps(store, manifest, damaged), signal)
-  await putAside(store, damaged, signal)
+  const verified = await runCancellable(verifySteps(store, manifest, damaged), signal)
+  await quarantine(store, damaged, signal)
   return verified
 }
 
-function* verifySteps(store: Store, manifest: Manifest, damaged: Map<string, number>): Steps<Verified> {
+function* verifySteps(store: Store, manifest: Manifest, damaged: Map<string, number>): Coroutine<Verified> {
   const objects = openObjects(store.root)
   const known = new Map<string, string | undefined>()
   const problems: { path: string; message: string }[] = []
@@ -49,10 +49,10 @@ function* verifySteps(store: Store, manifest: Manifest, damaged: Map<string, num
     }
     yield
   }
-  return { method: 'hashes', ...measured(distinct(files)), problems }
+  return { method: 'hashes', ...sizeOfFiles(distinct(files)), problems }
 }
 
-export const measured = (files: readonly Entry[]): { files: number; bytes: number } => ({
+export const sizeOfFiles = (files: readonly Entry[]): { files: number; bytes: number } => ({
   files: files.length,
   bytes: files.reduce((sum, { size }) => sum + size, 0),
 })
@@ -61,8 +61,8 @@ export const measured = (files: readonly Entry[]): { files: number; bytes: numbe
 export function distinct(files: readonly Entry[]): Entry[] {
   const seen = new Set<string>()
   return files.filter((entry) => {
-    const again = isLinked(entry) && seen.has(twinKey(entry))
-    if (isLinked(entry)) seen.add(twinKey(entry))
+    const again = isLinked(entry) && seen.has(hardLinkKey(entry))
+    if (isLinked(entry)) seen.add(hardLinkKey(entry))
     return !again
   })
 }
@@ -76,13 +76,13 @@ export async function usageOfFrozen(
   const manifest = readManifest(file)
   if (manifest === undefined) return undefined
   const all = distinct(entriesOf(manifest).filter(({ kind }) => kind === 'file'))
-  const { files, bytes } = measured(all.slice(0, maxFiles))
+  const { files, bytes } = sizeOfFiles(all.slice(0, maxFiles))
   const usage = { files, bytes, complete: files < maxFiles }
-  return own ? { ...usage, ...(await politely(ownSteps(store, file, areas))) } : usage
+  return own ? { ...usage, ...(await runCancellable(ownSteps(store, file, areas))) } : usage
 }
 
 /** What its contents take up that no other manifest refers to, and its part of those that others do refer to. */
-function* ownSteps(store: Store, file: string, areas: readonly string[]): Steps<{ own: number; portion: number }> {
+function* ownSteps(store: Store, file: string, areas: readonly string[]): Coroutine<{ own: number; portion: number }> {
   const mine = contentsIn(file)
   const users = yield* usersOf(store, areas)
   const objects = openObjects(store.root)
@@ -107,7 +107,7 @@ const counted = new WeakMap<Store, { readonly manifests: string; readonly users:
  * How many manifests refer to each content. They never change, so that as long as there are the same ones this need not
  * be found out again: who asks about all of them in turn would read all of them each time.
  */
-function* usersOf(store: Store, areas: readonly string[]): Steps<Users> {
+function* usersOf(store: Store, areas: readonly string[]): Coroutine<Users> {
   const files = [...manifestsIn(areas)]
   const manifests = files.join('\n')
   const known = counted.get(store)

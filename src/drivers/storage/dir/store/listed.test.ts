@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createFrom, importFrozen } from '../create.ts'
-import { differences } from './scan/diff-manifests.ts'
-import { freeze, lookThrough } from '../snapshot.ts'
+import { diffManifests } from './scan/diff-manifests.ts'
+import { freeze, scanVolume } from '../snapshot.ts'
 import { usageOfFrozen, verifyFrozen } from './inspect.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 import { openObjects } from './objects.ts'
-import { readFrozen } from './scan/read-file.ts'
+import { readFrozenFile } from './scan/read-file.ts'
 import { openStore, type Store } from './store.ts'
 import { sweep } from './sweep.ts'
 
@@ -39,7 +39,7 @@ async function list(still = true): Promise<Manifest> {
 }
 
 const read = (manifest: Manifest, path: string, folder?: string): string =>
-  readFrozen(store, manifest, path, {
+  readFrozenFile(store, manifest, path, {
     maxBytes: 1e6,
     beside: folder === undefined ? undefined : { folder, into: 'work' },
   }).toString()
@@ -48,10 +48,10 @@ it.each([true, false])('says what a tree was and keeps no content (still: %s)', 
   const listed = await list(still)
   expect(listed).toMatchObject({ listed: true, consistency: 'atomic' })
   expect(objects()).toEqual([])
-  expect(differences(listed, await lookThrough(store, at('volumes/v')))).toEqual([])
+  expect(diffManifests(listed, await scanVolume(store, at('volumes/v')))).toEqual([])
   fs.writeFileSync(at('volumes/v/work/a'), 'eno\n')
   fs.chmodSync(at('volumes/v/work/d/b'), 0o600)
-  const told = differences(listed, await lookThrough(store, at('volumes/v')))
+  const told = diffManifests(listed, await scanVolume(store, at('volumes/v')))
   expect(told.map(({ path, what }) => [path, what])).toEqual([
     ['work/a', ['content']],
     ['work/d/b', ['mode']],

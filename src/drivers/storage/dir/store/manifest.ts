@@ -24,7 +24,7 @@ export function formatManifest({ consistency, lines, listed = false }: Manifest)
   return Buffer.concat([text, Buffer.from(`sha256 ${hash('sha256', text)}\n`)])
 }
 
-export const damaged = (file: string, why: string): AwError =>
+export const manifestDamaged = (file: string, why: string): AwError =>
   new AwError('filesystem_error', `The snapshot ${file} is damaged: ${why}`, {
     hint: 'Other snapshots may be whole; to see which: aw verify',
     data: { file, reason: 'damaged' },
@@ -33,9 +33,10 @@ export const damaged = (file: string, why: string): AwError =>
 function parseManifest(bytes: Buffer, file: string): Manifest {
   const text = bytes.toString('latin1')
   const end = text.lastIndexOf('\n', text.length - 2) + 1
-  if (text.slice(end) !== `sha256 ${hash('sha256', bytes.subarray(0, end))}\n`) throw damaged(file, 'its hash is wrong')
+  if (text.slice(end) !== `sha256 ${hash('sha256', bytes.subarray(0, end))}\n`)
+    throw manifestDamaged(file, 'its hash is wrong')
   const [first, kind, ...lines] = text.slice(0, end - 1).split('\n')
-  if (first !== magic) throw damaged(file, `it is of another version: ${String(first)}`)
+  if (first !== magic) throw manifestDamaged(file, `it is of another version: ${String(first)}`)
   if (kind === 'listed') return { consistency: 'atomic', lines, listed: true }
   return { consistency: kind === 'atomic' ? 'atomic' : 'fuzzy', lines }
 }

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { native } from '../../../../sys/syscalls/native.ts'
-import { look } from '../../../../sys/trees/stat.ts'
+import { statEntry } from '../../../../sys/trees/stat.ts'
 import { createFrom, importFrozen } from '../create.ts'
-import { freeze, lookThrough } from '../snapshot.ts'
+import { freeze, scanVolume } from '../snapshot.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 import { nameOf, openDirectories } from '../../../../sys/trees/directory-cache.ts'
 import { materialise } from './materialise.ts'
 import { openObjects } from './objects.ts'
-import { partOf } from './subtree.ts'
+import { subtreeOf } from './subtree.ts'
 import { readIndex } from './scan/stat-index.ts'
 import { openStore, type Store } from './store.ts'
 
@@ -43,7 +43,7 @@ async function frozen(): Promise<Manifest> {
 async function described(tree: string): Promise<string[]> {
   fs.rmSync(join(root, 'index'), { recursive: true })
   fs.mkdirSync(join(root, 'index'))
-  const { lines } = await lookThrough(store, tree)
+  const { lines } = await scanVolume(store, tree)
   const first = new Map<string, string>()
   return lines.map((line) => {
     const fields = line.split(' ')
@@ -135,13 +135,13 @@ describe('what is odd', () => {
         const made = new Map<string, string>()
         const onMade = (one: { line: string; print: string }): unknown => made.set(one.line, one.print)
         const report = await materialise(store, top, lines, { ...how, onMade })
-        const now = new Set((await lookThrough(store, join(root, way))).lines)
+        const now = new Set((await scanVolume(store, join(root, way))).lines)
         expect([...made.keys()].filter((line) => !now.has(line))).toEqual([])
         using directories = openDirectories(top)
         for (const [line, print] of made) {
           const path = decodeURIComponent(line.slice(0, line.indexOf(' ')).replaceAll(/[\x80-\xff]/g, ''))
           if (path.includes('\n')) continue
-          const seen = path === '.' ? look(top, '') : look(directories.holding(path), nameOf(path))
+          const seen = path === '.' ? statEntry(top, '') : statEntry(directories.holding(path), nameOf(path))
           expect([path, seen?.print]).toEqual([path, print])
         }
         reports.push([report, made.size])
@@ -265,8 +265,8 @@ describe.each(ways)('%s', (_, how) => {
     makePlainTree()
     const { lines } = await frozen()
     for (const [name, part, count] of [
-      ['part', partOf(lines, 'd3')?.lines ?? [], 20],
-      ['file', partOf(lines, 'd3/e/70')?.lines ?? [], 1],
+      ['part', subtreeOf(lines, 'd3')?.lines ?? [], 20],
+      ['file', subtreeOf(lines, 'd3/e/70')?.lines ?? [], 1],
       ['rest', lines.slice(1), 100],
     ] as const) {
       const into = join(root, name)
@@ -279,7 +279,7 @@ describe.each(ways)('%s', (_, how) => {
     expect(fs.readFileSync(join(root, 'part/e/70'), 'utf8')).toBe('file 70')
     expect(fs.readFileSync(join(root, 'file/70'), 'utf8')).toBe('file 70')
     expect(fs.readFileSync(join(root, 'rest/d3/e/70'), 'utf8')).toBe('file 70')
-    expect(partOf(lines, 'd3/e/7')).toBeUndefined()
+    expect(subtreeOf(lines, 'd3/e/7')).toBeUndefined()
   })
 
   test('what was made is remembered, so that it is not read again', async () => {

@@ -1,27 +1,27 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { ImportReport, OnProgress } from '../../../../ports/storage-driver.ts'
-import { copyProgram, makePlain, type PlainlyMade } from '../../../../sys/copy/helper.ts'
+import { copyProgram, type HelperMade, makeWithHelper } from '../../../../sys/copy/helper.ts'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
-import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
+import type { Coroutine } from '../../../../sys/safe-fs/coroutine.ts'
 import { atBytes } from '../../../../sys/trees/names.ts'
-import { politely } from '../../../../sys/trees/run-cancellable.ts'
-import { inodeIn, look } from '../../../../sys/trees/stat.ts'
+import { runCancellable } from '../../../../sys/trees/run-cancellable.ts'
+import { inodeIn, statEntry } from '../../../../sys/trees/stat.ts'
 import { nameOf, openDirectories } from '../../../../sys/trees/directory-cache.ts'
 import { type Entry, formatEntry, isLinked, parseEntry, withInode } from './entry.ts'
-import { lost, makeEntry } from './make-entry.ts'
-import { dress } from '../../../../sys/trees/owner-and-mode.ts'
+import { contentLost, makeEntry } from './make-entry.ts'
+import { applyOwnerAndMode } from '../../../../sys/trees/owner-and-mode.ts'
 import { type Objects, objectsDirectory, openObjects } from './objects.ts'
-import type { Known } from './scan/stat-index.ts'
+import type { KnownEntry } from './scan/stat-index.ts'
 import type { Store } from './store.ts'
 
-export interface Making {
+export interface MaterialiseOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: OnProgress | undefined
   /** Told what was made, as a manifest of the new tree would. */
-  readonly onMade?: ((made: Known) => void) | undefined
+  readonly onMade?: ((made: KnownEntry) => void) | undefined
   /** The caller makes it durable in the end: that may be begun. */
   readonly durable?: boolean | undefined
   /** Without the program that makes most of it. */
@@ -39,27 +39,27 @@ export async function materialise(
   store: Pick<Store, 'root'>,
   top: number,
   lines: readonly string[],
-  making: Making = {},
+  making: MaterialiseOptions = {},
 ): Promise<ImportReport> {
-  const plain = await makeMost(store, top, lines, making)
-  return politely(makeRest(openObjects(store.root), top, lines, plain, making), making.signal)
+  const plain = await makeWithHelperProgram(store, top, lines, making)
+  return runCancellable(makeRemaining(openObjects(store.root), top, lines, plain, making), making.signal)
 }
 
 /** Fewer are made sooner than a program is started. */
 const fewest = 50
 
 /** What is plain, by a program. Undefined if it was not, and nothing is there yet. */
-async function makeMost(
+async function makeWithHelperProgram(
   store: Pick<Store, 'root'>,
   top: number,
   lines: readonly string[],
-  { signal, onProgress, durable = false, alone = false }: Making,
-): Promise<PlainlyMade | undefined> {
+  { signal, onProgress, durable = false, alone = false }: MaterialiseOptions,
+): Promise<HelperMade | undefined> {
   const program = alone ? undefined : copyProgram()
   if (program === undefined || lines.length < fewest || signal?.aborted) return undefined
   const objects = fs.openSync(join(store.root, objectsDirectory), directoryFlags)
   try {
-    return await makePlain({
+    return await makeWithHelper({
       program,
       objects,
       top,
@@ -67,7 +67,7 @@ async function makeMost(
       durable,
       signal,
       onProgress,
-      lost: (path) => lost({ path }),
+      lost: (path) => contentLost({ path }),
     })
   } finally {
     fs.closeSync(objects)
@@ -75,13 +75,13 @@ async function makeMost(
 }
 
 /** All that is not there yet. */
-function* makeRest(
+function* makeRemaining(
   objects: Objects,
   top: number,
   lines: readonly string[],
-  plain: PlainlyMade | undefined,
-  { onProgress, onMade }: Making,
-): Steps<ImportReport> {
+  plain: HelperMade | undefined,
+  { onProgress, onMade }: MaterialiseOptions,
+): Coroutine<ImportReport> {
   using directories = openDirectories(top)
   const first = new Map<string, string>()
   const undressed: Entry[] = []
@@ -101,7 +101,7 @@ function* makeRest(
       undressed.push(entry)
       continue
     }
-    const twin = isLinked(entry) ? first.get(twinKey(entry)) : undefined
+    const twin = isLinked(entry) ? first.get(hardLinkKey(entry)) : undefined
     if (twin !== undefined) {
       link(twin, path)
       continue
@@ -112,7 +112,7 @@ function* makeRest(
       skipped.push({ path, reason: kind === 'fifo' || kind === 'socket' ? kind : 'device' })
       continue
     }
-    if (isLinked(entry)) first.set(twinKey(entry), path)
+    if (isLinked(entry)) first.set(hardLinkKey(entry), path)
     if (kind === 'file') {
       files += 1
       bytes += entry.size
@@ -125,7 +125,7 @@ function* makeRest(
   for (const entry of undressed.toReversed()) {
     const holder = entry.path === '.' ? top : directories.holding(entry.path)
     const name = entry.path === '.' ? '.' : nameOf(entry.path)
-    dress(atBytes(holder, name), entry)
+    applyOwnerAndMode(atBytes(holder, name), entry)
     tell(holder, entry, name)
   }
   return { files, bytes, reflinked, skipped }
@@ -137,14 +137,14 @@ function* makeRest(
 
   function tell(directory: number, entry: Entry, name = nameOf(entry.path)): void {
     if (onMade === undefined) return
-    const seen = look(directory, name === '.' ? '' : name)
+    const seen = statEntry(directory, name === '.' ? '' : name)
     if (seen === undefined || isLinked(entry)) return
     onMade({ print: seen.print, line: formatEntry({ ...entry, inode: inodeIn(seen.print) }) })
   }
 }
 
 /** One file under several names: the same inode, and all else the same. In a fuzzy snapshot an inode can be used twice. */
-export const twinKey = ({ inode, size, content, mode, mtimeNs }: Entry): string =>
+export const hardLinkKey = ({ inode, size, content, mode, mtimeNs }: Entry): string =>
   `${inode} ${size} ${content} ${mode} ${mtimeNs}`
 
 function makeDirectory(path: string | Buffer): void {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { shareBlocks } from '../../../../sys/safe-fs/write/copy-content.ts'
-import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
+import type { Coroutine } from '../../../../sys/safe-fs/coroutine.ts'
 import { hashSteps } from '../../../../sys/trees/content-hash.ts'
 
 /**
@@ -17,7 +17,7 @@ export interface Objects {
    * Takes in the content of an open file, if it is not there: it will be when it is published. Answers its name; the
    * empty content has none: ''.
    */
-  put(fd: number): Steps<{ content: string; bytes: number }>
+  put(fd: number): Coroutine<{ content: string; bytes: number }>
   /** Gives a content that another store holds its name here too. False if it is not there. */
   adopt(content: string, file: string): boolean
   /** What was taken in and is not published. */
@@ -28,9 +28,9 @@ export interface Objects {
    * Fills an open, empty file. True if the bytes that were written have been found to be the right ones; where blocks are
    * shared no byte passes through us, and only the size is compared. `undefined`: the object is missing or not whole.
    */
-  fill(content: string, size: number, to: number): Steps<{ shared: boolean } | undefined>
+  fill(content: string, size: number, to: number): Coroutine<{ shared: boolean } | undefined>
   /** Undefined if it is there and what its name says. */
-  problem(content: string, size: number): Steps<string | undefined>
+  problem(content: string, size: number): Coroutine<string | undefined>
   path(content: string): string
   /** The names of all that are there. */
   all(): Set<string>
@@ -74,7 +74,7 @@ export function openObjects(root: string): Objects {
     return directory
   }
 
-  function* putLarge(fd: number): Steps<{ content: string; bytes: number }> {
+  function* putLarge(fd: number): Coroutine<{ content: string; bytes: number }> {
     const temporary = incoming()
     const to = hostFs.createSync(temporary, 0o600)
     try {
@@ -171,13 +171,13 @@ function fillSmall(from: number, content: string, to: number): { shared: boolean
   return { shared: false }
 }
 
-function* copyHashing(from: number, to: number): Steps<{ hash: string; bytes: number }> {
+function* copyHashing(from: number, to: number): Coroutine<{ hash: string; bytes: number }> {
   const hashed = yield* hashSteps(from, (bytes, position) => hostFs.writeSync(to, bytes, position))
   hostFs.ftruncateSync(to, hashed.bytes)
   return hashed
 }
 
-function* hashFile(path: string): Steps<{ hash: string; bytes: number }> {
+function* hashFile(path: string): Coroutine<{ hash: string; bytes: number }> {
   const fd = fs.openSync(path, 'r')
   try {
     return yield* hashSteps(fd)

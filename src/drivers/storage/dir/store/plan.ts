@@ -1,6 +1,6 @@
 import { type Entry, isLinked, isLinkedLine, parseEntry } from './entry.ts'
-import { twinKey } from './materialise.ts'
-import type { Known } from './scan/stat-index.ts'
+import { hardLinkKey } from './materialise.ts'
+import type { KnownEntry } from './scan/stat-index.ts'
 
 /** What makes one tree the other. */
 export interface Plan {
@@ -13,7 +13,7 @@ export interface Plan {
 }
 
 /** @param now what is there, by path */
-export function planOf(now: ReadonlyMap<string, Known>, wanted: ReadonlyMap<string, string>): Plan {
+export function planOf(now: ReadonlyMap<string, KnownEntry>, wanted: ReadonlyMap<string, string>): Plan {
   const [remove, dress]: [string[], string[]] = [[], []]
   const [make, redress]: [Entry[], Entry[]] = [[], []]
   // What is the same needs nothing, but for the names of files that have several.
@@ -32,19 +32,19 @@ export function planOf(now: ReadonlyMap<string, Known>, wanted: ReadonlyMap<stri
     const entry = present.get(path)
     const sameNames = groupsNow.get(path) === groupsWanted.get(path)
     if (entry?.kind === 'directory' && aim.kind === 'directory') {
-      if (!isDressed(entry, aim)) dress.push(path)
+      if (!hasSameAttributes(entry, aim)) dress.push(path)
     } else if (entry === undefined || entry.kind !== aim.kind || entry.content !== aim.content || !sameNames)
       make.push(aim)
-    else if (!isDressed(entry, aim)) {
+    else if (!hasSameAttributes(entry, aim)) {
       // Of a file with several names, each would be changed: it is made anew, with all of them.
       if (isLinked(entry) || isLinked(aim)) make.push(aim)
       else redress.push(aim)
     }
   }
-  return { remove, make: withTwins(make, aims, groupsWanted), redress, dress }
+  return { remove, make: withHardLinks(make, aims, groupsWanted), redress, dress }
 }
 
-const isDressed = (one: Entry, other: Entry): boolean =>
+const hasSameAttributes = (one: Entry, other: Entry): boolean =>
   one.uid === other.uid &&
   one.gid === other.gid &&
   one.mtimeNs === other.mtimeNs &&
@@ -56,16 +56,16 @@ function groupsOf(entries: Iterable<Entry>): Map<string, string> {
   const names = new Map<string, string[]>()
   for (const entry of entries) {
     if (!isLinked(entry)) continue
-    const group = names.get(twinKey(entry)) ?? []
+    const group = names.get(hardLinkKey(entry)) ?? []
     group.push(entry.path)
-    names.set(twinKey(entry), group)
+    names.set(hardLinkKey(entry), group)
   }
   const all = [...names.values()].filter((paths) => paths.length > 1)
   return new Map(all.flatMap((paths) => paths.map((path) => [path, paths.join('\0')] as const)))
 }
 
 /** If one name of a file is made anew, all are. */
-function withTwins(
+function withHardLinks(
   make: readonly Entry[],
   wanted: ReadonlyMap<string, Entry>,
   groups: ReadonlyMap<string, string>,

@@ -6,15 +6,15 @@ import { shareBlocks } from '../../../../sys/safe-fs/write/copy-content.ts'
 import { changed } from './apply.ts'
 import { nameOf } from '../../../../sys/trees/directory-cache.ts'
 import { type Entry, parseEntry } from './entry.ts'
-import { lost } from './make-entry.ts'
+import { contentLost } from './make-entry.ts'
 import { linesByPath, type Manifest } from './manifest.ts'
 import { openObjects } from './objects.ts'
 import type { Plan } from './plan.ts'
-import type { Known } from './scan/stat-index.ts'
+import type { KnownEntry } from './scan/stat-index.ts'
 import { type Store, unlinkIfPresent } from './store.ts'
 
 /** Before a tree is touched: all that is to be made is there, and there is roughly enough room for it. */
-export function assertPossible(store: Store, found: ReadonlyMap<string, Known>, { remove, make }: Plan): void {
+export function assertRestorable(store: Store, found: ReadonlyMap<string, KnownEntry>, { remove, make }: Plan): void {
   const objects = openObjects(store.root)
   let [needed, largest] = [0, 0]
   let one: string | undefined
@@ -22,7 +22,7 @@ export function assertPossible(store: Store, found: ReadonlyMap<string, Known>, 
     if (entry.kind !== 'file' || entry.size === 0) continue
     const path = objects.path(entry.content)
     const stat = fs.lstatSync(path, { throwIfNoEntry: false })
-    if (stat?.size !== entry.size) throw lost(entry)
+    if (stat?.size !== entry.size) throw contentLost(entry)
     const bytes = Math.min(stat.size, stat.blocks * 512)
     needed += bytes
     largest = Math.max(largest, bytes)
@@ -52,8 +52,8 @@ function canShare(store: Store, path: string): boolean {
 }
 
 /** Nothing goes that is in none of these frozen trees: it would be the only copy. */
-export function assertKept(
-  found: ReadonlyMap<string, Known>,
+export function assertNothingLost(
+  found: ReadonlyMap<string, KnownEntry>,
   { remove, make }: Plan,
   frozen: readonly (Manifest | undefined)[],
 ): void {

@@ -11,7 +11,7 @@ import { native } from '../../../../sys/syscalls/native.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { removeTree } from '../../../../sys/safe-fs/index.ts'
 import { syncFiles } from '../../../../sys/trees/sync.ts'
-import { look } from '../../../../sys/trees/stat.ts'
+import { statEntry } from '../../../../sys/trees/stat.ts'
 
 /**
  * What a storage root has besides its trees, all of it made when it is first needed:
@@ -50,7 +50,7 @@ export interface Store {
 
 const waitMs = 2000
 /** A flush of everything waits for the writes of everybody else on the file system too. */
-const mostAlone = 64
+const maxAlone = 64
 
 export function openStore(root: string): Store {
   const lockFile = join(root, 'store.lock')
@@ -105,7 +105,7 @@ export function openStore(root: string): Store {
     },
     flush,
     async flushOnly(paths) {
-      if (paths.length > mostAlone) await flush()
+      if (paths.length > maxAlone) await flush()
       else await Promise.all(paths.map(flushPath))
     },
     indexFile: (top) => join(root, 'index', identityOf(top)),
@@ -126,7 +126,7 @@ async function flushPath(path: string): Promise<void> {
 
 /** Of the directory itself, so it stays with it wherever it is moved; printable. */
 const identityOf = (top: number): string =>
-  Buffer.from(look(top, '')?.print.slice(16, 24) ?? '', 'latin1').toString('hex')
+  Buffer.from(statEntry(top, '')?.print.slice(16, 24) ?? '', 'latin1').toString('hex')
 
 /** Removes what is remembered of a volume that is going to be erased. */
 export function forgetVolume(store: Store, path: string): void {

@@ -1,13 +1,13 @@
 import { escapePath } from '../../../../domain/text/escape-path.ts'
 import { nameOf } from '../../../../sys/trees/directory-cache.ts'
 import { isLinkedLine, parseEntry } from './entry.ts'
-import { twinKey } from './materialise.ts'
+import { hardLinkKey } from './materialise.ts'
 
 /**
  * The part of a tree that a path leads to, by itself: of a directory what is in it, of anything else that alone, under
  * its own name. Undefined if there is nothing.
  */
-export function partOf(
+export function subtreeOf(
   lines: readonly string[],
   path: string,
 ): { lines: readonly string[]; single: boolean } | undefined {
@@ -28,10 +28,10 @@ export function linesBelow(lines: readonly string[], path: string): readonly str
 }
 
 /** Files of that part that have names outside of it too: all that they have in it, from the top. */
-export function apartFrom(lines: readonly string[], path: string): string[] {
+export function linkedOutside(lines: readonly string[], path: string): string[] {
   if (path === '.') return []
   const linked = lines.filter(isLinkedLine).map(parseEntry)
   const isInside = (one: string): boolean => one === path || one.startsWith(`${path}/`)
-  const outside = new Set(linked.filter((entry) => !isInside(entry.path)).map(twinKey))
-  return linked.filter((entry) => isInside(entry.path) && outside.has(twinKey(entry))).map((entry) => entry.path)
+  const outside = new Set(linked.filter((entry) => !isInside(entry.path)).map(hardLinkKey))
+  return linked.filter((entry) => isInside(entry.path) && outside.has(hardLinkKey(entry))).map((entry) => entry.path)
 }

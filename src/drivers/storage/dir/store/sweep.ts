@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import type { Steps } from '../../../../sys/safe-fs/coroutine.ts'
-import { politely } from '../../../../sys/trees/run-cancellable.ts'
-import { unless } from '../../../../sys/syscalls/errno.ts'
+import type { Coroutine } from '../../../../sys/safe-fs/coroutine.ts'
+import { runCancellable } from '../../../../sys/trees/run-cancellable.ts'
+import { ignoreErrors } from '../../../../sys/syscalls/errno.ts'
 import { contentsOf, isListed, readIfWhole } from './manifest.ts'
 import { openObjects } from './objects.ts'
 import { clearIncoming, type Store, unlinkIfPresent } from './store.ts'
@@ -15,10 +15,10 @@ export async function sweep(store: Store, areas: readonly string[], signal?: Abo
   using held = await store.alone()
   if (held === undefined) return
   await clearIncoming(store.root)
-  await politely(sweepSteps(store, areas), signal)
+  await runCancellable(sweepSteps(store, areas), signal)
 }
 
-function* sweepSteps(store: Store, areas: readonly string[]): Steps<void> {
+function* sweepSteps(store: Store, areas: readonly string[]): Coroutine<void> {
   const objects = openObjects(store.root)
   const unneeded = objects.all()
   if (unneeded.size === 0) return
@@ -44,5 +44,5 @@ export const manifestsIn = (areas: readonly string[]): string[] =>
     fs
       .readdirSync(area)
       .map((name) => join(area, name))
-      .filter((file) => unless(['ENOENT'], () => isListed(file)) === false),
+      .filter((file) => ignoreErrors(['ENOENT'], () => isListed(file)) === false),
   )

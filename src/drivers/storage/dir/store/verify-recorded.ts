@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import type { Change } from '../../../../domain/trees/diff.ts'
 import type { Verified } from '../../../../ports/storage-driver.ts'
 import { syncPath } from '../../../../sys/fs/directories.ts'
-import { hasCode, unless } from '../../../../sys/syscalls/errno.ts'
+import { hasCode, ignoreErrors } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
-import { differences } from './scan/diff-manifests.ts'
-import { hashed } from './scan/read-entry.ts'
-import { distinct, measured } from './inspect.ts'
+import { diffManifests } from './scan/diff-manifests.ts'
+import { hashContent } from './scan/read-entry.ts'
+import { distinct, sizeOfFiles } from './inspect.ts'
 import { entriesOf, formatManifest, type Manifest, readIfWhole } from './manifest.ts'
 import { scanTree } from './scan/scan.ts'
 
@@ -20,8 +20,8 @@ import { scanTree } from './scan/scan.ts'
 export async function verifyRecorded(tree: string, file: string, signal?: AbortSignal): Promise<Verified> {
   const now = await read(tree, signal)
   const before = readIfWhole(file)
-  const size = measured(distinct(entriesOf(now).filter(({ kind }) => kind === 'file')))
-  if (before !== undefined) return { method: 'hashes', ...size, problems: differences(before, now).map(problem) }
+  const size = sizeOfFiles(distinct(entriesOf(now).filter(({ kind }) => kind === 'file')))
+  if (before !== undefined) return { method: 'hashes', ...size, problems: diffManifests(before, now).map(problem) }
   record(file, now)
   return { method: 'none', ...size, problems: [] }
 }
@@ -30,7 +30,7 @@ async function read(tree: string, signal?: AbortSignal): Promise<Manifest> {
   const top = fs.openSync(tree, directoryFlags)
   try {
     const known = () => new Map<string, never>()
-    const how = { known, read: hashed, flushedAt: Date.now(), writeOut: false, alone: true, signal }
+    const how = { known, read: hashContent, flushedAt: Date.now(), writeOut: false, alone: true, signal }
     const { entries } = await scanTree(top, how)
     return { consistency: 'atomic', lines: [...entries.values()].map(({ line }) => line) }
   } finally {
@@ -52,7 +52,7 @@ function record(file: string, manifest: Manifest): void {
     hostFs.renameSync(temporary, file)
     syncPath(dirname(file))
   } catch (error) {
-    unless(['ENOENT', 'EROFS'], () => hostFs.unlinkSync(temporary))
+    ignoreErrors(['ENOENT', 'EROFS'], () => hostFs.unlinkSync(temporary))
     if (!hasCode(error, 'ENOSPC', 'EDQUOT', 'EROFS')) throw error
   }
 }

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { native } from '../../../../sys/syscalls/native.ts'
 import { directoryFlags, errnoOf } from '../../../../sys/safe-fs/descriptors.ts'
 import { atBytes } from '../../../../sys/trees/names.ts'
-import { factsOf, kindOf, type Print } from '../../../../sys/trees/stat.ts'
+import { decodeStat, kindOf, type StatFingerprint } from '../../../../sys/trees/stat.ts'
 import { type Visit, visitPaths, walkTree } from '../../../../sys/trees/walk.ts'
 
 /** What a layer says about the tree below it. Paths as bytes. */
@@ -18,21 +18,21 @@ export interface LayerEntry extends Visit {
 
 /** Everything in a layer, in the order of paths. */
 export function* walkLayer(top: number): Generator<LayerEntry, void, void> {
-  for (const visit of walkTree(top)) yield { ...visit, says: saysOf(visit) }
+  for (const visit of walkTree(top)) yield { ...visit, says: effectOf(visit) }
 }
 
-function saysOf({ directory, name, print }: Visit): LayerEntry['says'] {
-  if (kindOf(print) === 'directory') return isJoined(atBytes(directory, name)) ? 'part' : 'whole'
+function effectOf({ directory, name, print }: Visit): LayerEntry['says'] {
+  if (kindOf(print) === 'directory') return isMerged(atBytes(directory, name)) ? 'part' : 'whole'
   return isWhiteout(print) ? 'gone' : 'whole'
 }
 
-function isWhiteout(print: Print): boolean {
+function isWhiteout(print: StatFingerprint): boolean {
   if (kindOf(print) !== 'char') return false
-  const { major, minor } = factsOf(print)
+  const { major, minor } = decodeStat(print)
   return major === 0 && minor === 0
 }
 
-const isJoined = (path: string | Buffer): boolean =>
+const isMerged = (path: string | Buffer): boolean =>
   ['opaque', 'redirect'].every((name) => overlayAttribute(path, name) === undefined)
 
 /** An ordinary user's overlays have notes that need no privileges. */
@@ -52,7 +52,7 @@ export function overlayAttribute(path: string | Buffer, name: string): string | 
  * The paths at which two trees may differ that are made of these layers over the same ones: all that the layers name,
  * and below what they replace all that either tree shows.
  */
-export function candidates(layers: readonly string[], views: readonly string[]): Set<string> {
+export function candidatePaths(layers: readonly string[], views: readonly string[]): Set<string> {
   const found = new Set<string>()
   const replaced = new Set<string>()
   for (const layer of layers) {
@@ -92,9 +92,9 @@ export function stateOf(layer: string): LayerState {
   return withDirectory(layer, (top) => {
     const hash = createHash('sha256')
     let latest = 0n
-    const add = (path: string, print: Print): void => {
+    const add = (path: string, print: StatFingerprint): void => {
       hash.update(`${path}\0${print}`, 'latin1')
-      const { ctimeNs } = factsOf(print)
+      const { ctimeNs } = decodeStat(print)
       if (ctimeNs > latest) latest = ctimeNs
     }
     for (const { path, print } of walkTree(top)) add(path, print)

@@ -3,7 +3,7 @@ import { getSystemErrorName } from 'node:util'
 import { AwError } from '../../../../domain/errors.ts'
 import { boxProgram } from '../../../sandbox/box/program.ts'
 import { counted } from '../../../../sys/fs/crash-points.ts'
-import { asOption, type OverlayLayers } from '../../../../sys/fs/mounts.ts'
+import { escapeOption, type OverlayLayers } from '../../../../sys/fs/mounts.ts'
 import { directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { startProgram, type Started } from '../../../../sys/processes/start-program.ts'
 
@@ -20,7 +20,7 @@ export const heldOverlays = counted({
 const timeoutMs = 10_000
 
 async function openHeld({ lower, upper }: OverlayLayers): Promise<number> {
-  const written = upper === undefined ? ['-', '-'] : [upper.fs, upper.work].map(asOption)
+  const written = upper === undefined ? ['-', '-'] : [upper.fs, upper.work].map(escapeOption)
   const words = [boxProgram(), 'hold', ...written, ...lower]
   const child = startProgram(words, ['pipe', 'pipe', 'ignore'])
   const late = setTimeout(() => child.signal('SIGKILL'), timeoutMs)

@@ -6,7 +6,7 @@ import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { LOCK, native } from '../../../../sys/syscalls/native.ts'
 import type { Place } from '../../../../ports/storage-driver.ts'
 import type { Records, Stack } from './records.ts'
-import { randomFew } from '../../../../sys/home/random.ts'
+import { pooledRandomBytes } from '../../../../sys/home/random.ts'
 import { removeTree } from '../../../../sys/safe-fs/index.ts'
 import { attributesText, writeAttributes } from '../../../../sys/trees/attributes.ts'
 
@@ -18,25 +18,26 @@ import { attributesText, writeAttributes } from '../../../../sys/trees/attribute
  */
 
 /** At the bottom of every tree: an overlay needs something below. */
-export const ground = '0'
+export const bottomLayer = '0'
 /** Below that, where the kernel wants two. */
-const underground = '1'
+const secondBottomLayer = '1'
 
 /**
  * A tree over nothing that nobody else looks into, as it is being built: its upper layer is all there is. Mounting it
  * would make every file in it slower to write.
  */
-export const isBare = ({ area }: Place, [, below, ...others]: Stack): boolean =>
-  below === undefined || (area === 'tmp' && below === ground && others.length === 0)
+export const isSingleLayer = ({ area }: Place, [, below, ...others]: Stack): boolean =>
+  below === undefined || (area === 'tmp' && below === bottomLayer && others.length === 0)
 
 export const layersOf = (root: string): string => join(root, 'layers')
-const deadOf = (root: string): string => join(root, 'dead')
+const retiredDirectory = (root: string): string => join(root, 'dead')
 export const filesOf = (root: string, id: string): string => join(layersOf(root), id, 'fs')
-export const recordedOf = (root: string, id: string): string => join(layersOf(root), id, 'tree')
+export const verifiedManifestPath = (root: string, id: string): string => join(layersOf(root), id, 'tree')
 export const workOf = (root: string, id: string): string => join(layersOf(root), id, 'work')
 
 export function initLayers(root: string): void {
-  for (const path of [filesOf(root, ground), filesOf(root, underground), deadOf(root)]) ensureDirectory(path, 0o755)
+  for (const path of [filesOf(root, bottomLayer), filesOf(root, secondBottomLayer), retiredDirectory(root)])
+    ensureDirectory(path, 0o755)
 }
 
 /** The first layer that is not there. */
@@ -51,7 +52,7 @@ export const upperStack = (root: string, [upper = '', ...lower]: Stack) => ({
 
 /** The same, for looking only. */
 export const lowerStack = (root: string, stack: Stack) => ({
-  lower: (stack.length > 1 ? stack : [...stack, underground]).map((id) => filesOf(root, id)),
+  lower: (stack.length > 1 ? stack : [...stack, secondBottomLayer]).map((id) => filesOf(root, id)),
 })
 
 /** A layer that no record names yet. As long as it is held nobody takes it for one that is not needed any more. */
@@ -71,7 +72,7 @@ interface LayerOptions {
 
 /** Only for who holds the lock of the records. */
 export function makeLayer(root: string, { like, mode = 0o755, owner, id }: LayerOptions): NewLayer {
-  const name = id ?? randomFew(6).toString('hex')
+  const name = id ?? pooledRandomBytes(6).toString('hex')
   const directory = join(layersOf(root), name)
   hostFs.mkdirSync(directory, 0o700)
   const fd = fs.openSync(directory, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY)
@@ -80,7 +81,7 @@ export function makeLayer(root: string, { like, mode = 0o755, owner, id }: Layer
     const files = filesOf(root, name)
     hostFs.mkdirSync(files, 0o700)
     hostFs.mkdirSync(workOf(root, name), 0o700)
-    if (like !== undefined) dressTop(files, like)
+    if (like !== undefined) copyTopAttributes(files, like)
     else {
       if (owner !== undefined) hostFs.lchownSync(files, owner, owner)
       hostFs.chmodSync(files, mode)
@@ -92,7 +93,7 @@ export function makeLayer(root: string, { like, mode = 0o755, owner, id }: Layer
   return { id: name, [Symbol.dispose]: () => fs.closeSync(fd) }
 }
 
-function dressTop(to: string, like: string): void {
+function copyTopAttributes(to: string, like: string): void {
   const stat = fs.lstatSync(like, { bigint: true })
   if (process.getuid?.() === 0) hostFs.lchownSync(to, Number(stat.uid), Number(stat.gid))
   const attributes = attributesText(like, 'layer')
@@ -109,13 +110,14 @@ function dressTop(to: string, like: string): void {
 export function isUnchanged(root: string, [upper = '', lower = '']: Stack, except: readonly string[] = []): boolean {
   const [own, below] = [filesOf(root, upper), filesOf(root, lower)]
   const before = changedAt(own)
-  const isSame = fs.readdirSync(own).every((name) => except.includes(name)) && aboutTop(own) === aboutTop(below)
+  const isSame =
+    fs.readdirSync(own).every((name) => except.includes(name)) && topAttributes(own) === topAttributes(below)
   return isSame && changedAt(own) === before
 }
 
 const changedAt = (path: string): bigint => fs.lstatSync(path, { bigint: true }).ctimeNs
 
-function aboutTop(path: string): string {
+function topAttributes(path: string): string {
   const { mode, uid, gid, mtimeNs } = fs.lstatSync(path, { bigint: true })
   return [mode, uid, gid, mtimeNs, attributesText(path, 'layer')].join(' ')
 }
@@ -131,10 +133,10 @@ export async function retireWork(root: string, id: string): Promise<void> {
 
 /**
  * Takes the layers out that no tree needs. Only for who holds the lock of the records alone. What was taken out is
- * removed by `buryLayers`.
+ * removed by `removeRetiredLayers`.
  */
 export function retireLayers(root: string, records: Records): void {
-  const used = new Set([ground, underground, ...records.all().flatMap(([, stack]) => stack)])
+  const used = new Set([bottomLayer, secondBottomLayer, ...records.all().flatMap(([, stack]) => stack)])
   for (const id of fs.readdirSync(layersOf(root))) if (!used.has(id)) retireLayer(root, id)
 }
 
@@ -144,7 +146,7 @@ function retireLayer(root: string, id: string): void {
   try {
     native()?.flock(fd, LOCK.EXCLUSIVE | LOCK.NONBLOCKING)
     // The name may come again before this one is removed.
-    hostFs.renameSync(path, join(deadOf(root), `${id}-${randomFew(6).toString('hex')}`))
+    hostFs.renameSync(path, join(retiredDirectory(root), `${id}-${pooledRandomBytes(6).toString('hex')}`))
   } catch (error) {
     // Somebody is about to make a tree with it.
     if (!hasCode(error, 'EAGAIN', 'EWOULDBLOCK')) throw error
@@ -154,8 +156,11 @@ function retireLayer(root: string, id: string): void {
 }
 
 /** Others may be at the same, and so may one that was killed have been. */
-export async function buryLayers(root: string, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-  for (const id of fs.readdirSync(deadOf(root))) await removeTree(deadOf(root), id, options)
+export async function removeRetiredLayers(
+  root: string,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<void> {
+  for (const id of fs.readdirSync(retiredDirectory(root))) await removeTree(retiredDirectory(root), id, options)
 }
 
 /** Of an attempt that was given up: its layer may still be there. */

@@ -5,7 +5,7 @@ import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { overlayAttribute, withDirectory } from './changes.ts'
 import { at, namingFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { atBytes } from '../../../../sys/trees/names.ts'
-import { factsOf, kindOf, look, type Print } from '../../../../sys/trees/stat.ts'
+import { decodeStat, kindOf, statEntry, type StatFingerprint } from '../../../../sys/trees/stat.ts'
 import { visitPaths, walkTree } from '../../../../sys/trees/walk.ts'
 
 /**
@@ -28,8 +28,8 @@ export function joinLinks(work: string, view: string): void {
 }
 
 /** What the overlay shows of a copy and what the layer has are the same in these. */
-function keyOf(print: Print): string {
-  const { kind, mode, uid, gid, size, mtimeNs, ctimeNs } = factsOf(print)
+function keyOf(print: StatFingerprint): string {
+  const { kind, mode, uid, gid, size, mtimeNs, ctimeNs } = decodeStat(print)
   return [kind, mode, uid, gid, size, mtimeNs, ctimeNs].join(' ')
 }
 
@@ -40,7 +40,7 @@ function copiesWithoutNames(index: string): Set<string> {
     // How many more names the tree has than the layer; the one in the index is none of the tree's.
     if (links === undefined || /^U-[1-9]/.test(links)) continue
     withDirectory(index, (fd) => {
-      const print = look(fd, name)?.print
+      const print = statEntry(fd, name)?.print
       if (print !== undefined) found.add(keyOf(print))
     })
   }

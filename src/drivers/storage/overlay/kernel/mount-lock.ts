@@ -39,10 +39,10 @@ export async function lockMounts(root: string, places: readonly Place[]): Promis
 const lockName = '.mounts'
 
 /** Unmounting waits for the disk, and that may take long. */
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 async function take(fd: number, byte: number, places: readonly Place[]): Promise<void> {
-  const until = Date.now() + patienceMs
+  const until = Date.now() + timeoutMs
   for (let pause = 0.5; ; pause = Math.min(pause * 1.5, 10)) {
     try {
       native()?.lockRange(fd, RANGE_LOCK.EXCLUSIVE, byte, 1)

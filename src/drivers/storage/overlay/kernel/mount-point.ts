@@ -3,21 +3,21 @@ import { basename, dirname, join } from 'node:path'
 import { AwError } from '../../../../domain/errors.ts'
 import type { Place } from '../../../../ports/storage-driver.ts'
 import { ensureDirectory, syncDirectory } from '../../../../sys/fs/directories.ts'
-import { hasCode, unless } from '../../../../sys/syscalls/errno.ts'
+import { hasCode, ignoreErrors } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import {
-  cloneOf,
-  type Elsewhere,
+  cloneMount,
+  findMounts,
+  type ForeignMount,
   isInUse,
   isMounted,
   type Mounted,
   mounts,
   mountsOf,
-  mountsWhere,
-  syncFileSystemLater,
+  syncFileSystemAsync,
 } from '../../../../sys/fs/mounts.ts'
 import { isMountedOnce } from './mounted-once.ts'
-import { areCopies, dropCopies } from './stale-mounts.ts'
+import { areStaleCopies, unmountStaleCopies } from './stale-mounts.ts'
 import { joinLinks } from './links.ts'
 import { filesOf, layersOf, lowerStack, upperStack, workOf } from './layers.ts'
 import type { Stack } from './records.ts'
@@ -32,7 +32,7 @@ import { sealing } from './sealed-directory.ts'
 
 /** Mounts a tree; nothing to do if it is. Only for who holds the lock of the records. */
 export function mountTree(root: string, path: string, stack: Stack): void {
-  if (isThere(path)) return
+  if (isTreeMounted(path)) return
   const fd = openTree(root, path, stack)
   try {
     attachTree(fd, path)
@@ -42,11 +42,11 @@ export function mountTree(root: string, path: string, stack: Stack): void {
 }
 
 /** Whether a tree is mounted at its place. */
-export const isThere = (path: string): boolean => isMounted(path, dirname(path))
+export const isTreeMounted = (path: string): boolean => isMounted(path, dirname(path))
 
 /** What is mounted at a place, held by a descriptor; undefined if nothing is. */
-export function openThere(path: string): number | undefined {
-  const fd = unless(['ENOENT'], () => fs.openSync(path, directoryFlags))
+export function openMounted(path: string): number | undefined {
+  const fd = ignoreErrors(['ENOENT'], () => fs.openSync(path, directoryFlags))
   if (fd === undefined || fs.fstatSync(fd).dev !== fs.lstatSync(dirname(path)).dev) return fd
   fs.closeSync(fd)
   return undefined
@@ -65,22 +65,22 @@ function openTree(root: string, path: string, stack: Stack): number {
     return mounts.overlay(upperStack(root, stack))
   } catch (error) {
     if (!isInUse(error)) throw error
-    return adopt(filesOf(root, stack[0] ?? ''), path, error)
+    return adoptMovedMount(filesOf(root, stack[0] ?? ''), path, error)
   }
 }
 
 /** It was being moved when the process was killed, and is still mounted where it was before. */
-function adopt(upper: string, path: string, cause: unknown): number {
-  const { own, others } = mountsWhere((mount) => mount.upper === upper)
+function adoptMovedMount(upper: string, path: string, cause: unknown): number {
+  const { own, others } = findMounts((mount) => mount.upper === upper)
   const before = own.find((other) => other !== path)
   if (before === undefined) throw mountedElsewhere(path, others, cause)
-  const fd = cloneOf(before)
+  const fd = cloneMount(before)
   mounts.detach(before)
   return fd
 }
 
 /** Other namespaces are not ours to unmount in: somebody may be at work there. */
-function mountedElsewhere(path: string, others: readonly Elsewhere[], cause: unknown): AwError {
+function mountedElsewhere(path: string, others: readonly ForeignMount[], cause: unknown): AwError {
   const [one] = others
   const where = one === undefined ? 'elsewhere' : `in another mount namespace, that of process ${one.process}`
   return new AwError('workspace_active', `The tree ${path} cannot be mounted here: it is mounted ${where}`, {
@@ -98,7 +98,7 @@ function mountedElsewhere(path: string, others: readonly Elsewhere[], cause: unk
  * tree, also when it is removed from under them: the tree was destroyed, and that is what they were asked to expect.
  */
 export function clearMountPoint(path: string): void {
-  while (isThere(path)) mounts.detach(path)
+  while (isTreeMounted(path)) mounts.detach(path)
   sealing.unseal(path)
   try {
     hostFs.rmdirSync(path)
@@ -128,7 +128,7 @@ function setAside(path: string): void {
 const foundOf = (root: string): string => join(root, 'found')
 
 /** What was put aside. */
-export const listFound = (root: string): Place[] =>
+export const listSetAside = (root: string): Place[] =>
   fs.existsSync(foundOf(root))
     ? fs
         .readdirSync(foundOf(root))
@@ -138,8 +138,8 @@ export const listFound = (root: string): Place[] =>
 
 /** Moves what is mounted, with all who are in it; nothing if it is not. */
 export function moveMount(from: string, to: string): boolean {
-  if (!isThere(from)) return false
-  const fd = cloneOf(from)
+  if (!isTreeMounted(from)) return false
+  const fd = cloneMount(from)
   try {
     attachTree(fd, to)
   } finally {
@@ -168,7 +168,7 @@ export function sweepMountPoints(root: string, area: string, known: ReadonlySet<
 /** One of our layers is mounted on it, or it is as `attachTree` makes them: a directory without a mode. */
 function isOwnMountPoint(root: string, path: string): boolean {
   const isOurs = ({ path: at, upper = '' }: Mounted): boolean => at === path && upper.startsWith(`${layersOf(root)}/`)
-  if (isThere(path)) return (mountsOf('self') ?? []).some(isOurs)
+  if (isTreeMounted(path)) return (mountsOf('self') ?? []).some(isOurs)
   const found = fs.lstatSync(path, { throwIfNoEntry: false })
   return found !== undefined && found.isDirectory() && (found.mode & 0o7777) === 0 && found.uid === process.getuid?.()
 }
@@ -180,13 +180,13 @@ function isOwnMountPoint(root: string, path: string): boolean {
  * as in use. Those who have mounted it in a namespace that no process is in are only found when the layer is mounted the
  * next time.
  */
-export async function unmountQuiet(root: string, path: string, stack: Stack): Promise<boolean> {
+export async function unmountIfIdle(root: string, path: string, stack: Stack): Promise<boolean> {
   // Unmounting waits for all that is not on the disk yet, and nobody finds the tree meanwhile: most of it goes before.
-  await syncFileSystemLater(root)
+  await syncFileSystemAsync(root)
   joinLinks(workOf(root, stack[0] ?? ''), path)
   const device = deviceOf(path)
   if (!isOurs(device)) {
-    await dropCopies(path, (mount) => mount.device === device)
+    await unmountStaleCopies(path, (mount) => mount.device === device)
     if (!isOurs(device)) return false
   }
   try {
@@ -201,7 +201,7 @@ export async function unmountQuiet(root: string, path: string, stack: Stack): Pr
 /** Whether what is mounted elsewhere goes with what is mounted here. */
 function isOurs(device: string): boolean {
   if (isMountedOnce(device)) return true
-  const { own, others } = mountsWhere((mount) => mount.device === device)
+  const { own, others } = findMounts((mount) => mount.device === device)
   return own.length <= 1 && others.every(({ follows }) => follows)
 }
 
@@ -210,7 +210,7 @@ function isOurs(device: string): boolean {
  * does, or may: who has it by another mount is not counted here. It may be unmounted afterwards.
  */
 export function isIdle(path: string): boolean {
-  if (!isThere(path)) return false
+  if (!isTreeMounted(path)) return false
   if (!isMountedOnce(deviceOf(path))) return false
   try {
     mounts.expire(path)
@@ -227,14 +227,14 @@ export function isIdle(path: string): boolean {
  * Whether only sandboxes of other trees have copies of one, by its upper layer: those that can be are unmounted, and the
  * rest goes by itself. True as well if nobody is seen who has it: then the kernel is about to let go of it.
  */
-export async function isLeft(upper: string, path: string): Promise<boolean> {
-  await dropCopies(path, (mount) => mount.upper === upper)
-  return areCopies(path, othersWith(upper))
+export async function isOnlyStaleCopies(upper: string, path: string): Promise<boolean> {
+  await unmountStaleCopies(path, (mount) => mount.upper === upper)
+  return areStaleCopies(path, foreignMountsOf(upper))
 }
 
 /** Who has a tree mounted in a namespace of their own, by its upper layer. */
-export const othersWith = (upper: string): Elsewhere[] =>
-  mountsWhere((mount) => mount.upper === upper).others.filter(({ follows }) => !follows)
+export const foreignMountsOf = (upper: string): ForeignMount[] =>
+  findMounts((mount) => mount.upper === upper).others.filter(({ follows }) => !follows)
 
 /** As the kernel writes it in its list of mounts. */
 function deviceOf(path: string): string {
@@ -248,7 +248,7 @@ function deviceOf(path: string): string {
  * That nobody has mounted a tree that we have unmounted: the kernel says so by mounting it. The descriptor is the
  * caller's to close, which makes all that was written until then durable. Undefined if somebody has.
  */
-export function proveQuiet(root: string, stack: Stack): number | undefined {
+export function mountExclusively(root: string, stack: Stack): number | undefined {
   try {
     return mounts.overlay(upperStack(root, stack))
   } catch (error) {

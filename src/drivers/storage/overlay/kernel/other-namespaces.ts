@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
-import { mountsWhere } from '../../../../sys/fs/mounts.ts'
+import { findMounts } from '../../../../sys/fs/mounts.ts'
 import { at, directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { openFrom } from '../../../../sys/safe-fs/directory-stack.ts'
 
@@ -9,8 +9,8 @@ import { openFrom } from '../../../../sys/safe-fs/directory-stack.ts'
 const overlayMagic = 0x794c7630
 
 /** The top of such a mount, open; undefined if there is none that we may go into. */
-export function openElsewhere(upper: string): number | undefined {
-  for (const { process, path } of mountsWhere((mount) => mount.upper === upper).others) {
+export function openInOtherNamespace(upper: string): number | undefined {
+  for (const { process, path } of findMounts((mount) => mount.upper === upper).others) {
     const fd = openIn(process, path)
     if (fd === undefined) continue
     if (isOver(fd, upper)) return fd

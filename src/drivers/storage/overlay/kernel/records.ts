@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AwError } from '../../../../domain/errors.ts'
 import type { Area, Place } from '../../../../ports/storage-driver.ts'
-import { syncDirectoryLater } from '../../../../sys/fs/directories.ts'
+import { syncDirectoryAsync } from '../../../../sys/fs/directories.ts'
 import { hasCode } from '../../../../sys/syscalls/errno.ts'
 import { hostFs } from '../../../../sys/fs/host-fs.ts'
 import { LOCK, native } from '../../../../sys/syscalls/native.ts'
@@ -53,7 +53,7 @@ export async function lockRecords(root: string, how: 'together' | 'alone'): Prom
 }
 
 /** Makes what was recorded so far durable, for who has given the lock back by then. */
-export const syncRecords = (root: string): Promise<void> => syncDirectoryLater(directoryOf(root))
+export const syncRecords = (root: string): Promise<void> => syncDirectoryAsync(directoryOf(root))
 
 /** Without the lock: for a look, where the answer may be old when it arrives. */
 export const readRecord = (root: string, place: Place): Stack | undefined => stackAt(recordOf(directoryOf(root), place))
@@ -78,7 +78,7 @@ function recordsIn(directory: string, fd: number): Records {
       try {
         hostFs.symlinkSync(stack.join(':'), path(place))
       } catch (error) {
-        throw hasCode(error, 'EEXIST') ? taken(place) : error
+        throw hasCode(error, 'EEXIST') ? recordTaken(place) : error
       }
     },
     replace(place, stack) {
@@ -92,7 +92,7 @@ function recordsIn(directory: string, fd: number): Records {
         return true
       } catch (error) {
         if (hasCode(error, 'ENOENT')) return false
-        throw hasCode(error, 'EEXIST') ? taken(to) : error
+        throw hasCode(error, 'EEXIST') ? recordTaken(to) : error
       }
     },
     exchange: (one, other) => hostFs.exchangeSync(path(one), path(other)),
@@ -138,7 +138,7 @@ function stackAt(path: string): Stack | undefined {
   }
 }
 
-export const taken = (place: Place): AwError =>
+export const recordTaken = (place: Place): AwError =>
   new AwError('file_exists', `There is already a tree at ${place.area}/${place.name}`, {
     hint: 'Run: aw recover',
     data: { place },

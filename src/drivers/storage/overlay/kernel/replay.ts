@@ -6,14 +6,14 @@ import { contentSteps, shareBlocks } from '../../../../sys/safe-fs/write/copy-co
 import { at, directoryFlags } from '../../../../sys/safe-fs/descriptors.ts'
 import { openFrom } from '../../../../sys/safe-fs/directory-stack.ts'
 import { removeSteps } from '../../../../sys/safe-fs/write/remove.ts'
-import { runPolitely, type Steps } from '../../../../sys/safe-fs/coroutine.ts'
+import { type Coroutine, runYielding } from '../../../../sys/safe-fs/coroutine.ts'
 import { attributesText, writeAttributes } from '../../../../sys/trees/attributes.ts'
 import { atBytes, nodeName } from '../../../../sys/trees/names.ts'
-import { type Facts, factsOf, kindOf, look, type Print } from '../../../../sys/trees/stat.ts'
-import { openSeen } from '../../../../sys/trees/unlock.ts'
+import { decodeStat, kindOf, statEntry, type StatFields, type StatFingerprint } from '../../../../sys/trees/stat.ts'
+import { openIfUnchanged } from '../../../../sys/trees/unlock.ts'
 import { type Visit, visitPaths, walkTree } from '../../../../sys/trees/walk.ts'
 
-interface RemakeOptions {
+interface ReplayOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((done: { files: number; bytes: number }) => void) | undefined
 }
@@ -21,7 +21,7 @@ interface RemakeOptions {
 interface Work {
   readonly view: number
   readonly target: number
-  readonly options: RemakeOptions
+  readonly options: ReplayOptions
   /** Where the first name of a file with several was made. */
   readonly links: Map<string, string>
   /** To be dressed when they are full. */
@@ -35,11 +35,11 @@ interface Work {
  * the tree they belong to, and put into `target`, a mount over the same layers below. What goes away meanwhile is left
  * out; whether anything did is for the caller to find out.
  */
-export async function remakeChanges(
+export async function replayChanges(
   layers: readonly string[],
   view: string,
   target: string,
-  options: RemakeOptions = {},
+  options: ReplayOptions = {},
 ): Promise<void> {
   const from = fs.openSync(view, directoryFlags)
   try {
@@ -54,7 +54,7 @@ export async function remakeChanges(
         files: 0,
         bytes: 0,
       }
-      await runPolitely(remake(layers, work), options.signal)
+      await runYielding(replayAll(layers, work), options.signal)
       options.onProgress?.({ files: work.files, bytes: work.bytes })
     } finally {
       fs.closeSync(to)
@@ -64,7 +64,7 @@ export async function remakeChanges(
   }
 }
 
-function* remake(layers: readonly string[], work: Work): Steps<void> {
+function* replayAll(layers: readonly string[], work: Work): Coroutine<void> {
   const copied = new Set<string>()
   for (const layer of layers) {
     const top = fs.openSync(layer, directoryFlags)
@@ -74,12 +74,12 @@ function* remake(layers: readonly string[], work: Work): Steps<void> {
       fs.closeSync(top)
     }
   }
-  dressDirectories(work)
-  dress(at(work.view, '.'), at(work.target, '.'), factsOf(lookAtTop(work.view)))
+  copyDirectoryAttributes(work)
+  copyOwnerAndMode(at(work.view, '.'), at(work.target, '.'), decodeStat(statTop(work.view)))
 }
 
 /** Where one layer covers or removes what was there, nothing of it shows, whatever the others say of it or of what is in it. */
-function* changeSteps(layer: number, copied: Set<string>, work: Work): Steps<void> {
+function* changeSteps(layer: number, copied: Set<string>, work: Work): Coroutine<void> {
   for (const { path, says } of walkLayer(layer)) {
     if (copied.has(path) || isBelow(path, copied)) continue
     if (says === 'part') yield* makeDirectory(work, path)
@@ -115,7 +115,7 @@ function withParent<T>(work: Work, path: string, use: (directory: number, name: 
   }
 }
 
-function* remove(work: Work, path: string): Steps<void> {
+function* remove(work: Work, path: string): Coroutine<void> {
   const names = path.split('/')
   const name = names.pop() ?? ''
   const parent = withParent(work, path, (directory) => fs.openSync(at(directory, '.'), directoryFlags))
@@ -128,8 +128,8 @@ function* remove(work: Work, path: string): Steps<void> {
 }
 
 /** One that is there already keeps what is in it. */
-function* makeDirectory(work: Work, path: string): Steps<void> {
-  const kind = withParent(work, path, (directory, name) => look(directory, name))?.print
+function* makeDirectory(work: Work, path: string): Coroutine<void> {
+  const kind = withParent(work, path, (directory, name) => statEntry(directory, name))?.print
   if (kind === undefined || kindOf(kind) !== 'directory') {
     yield* remove(work, path)
     withParent(work, path, (directory, name) => hostFs.mkdirSync(atBytes(directory, name), 0o700))
@@ -137,7 +137,7 @@ function* makeDirectory(work: Work, path: string): Steps<void> {
   work.directories.add(path)
 }
 
-function* copyWhole(work: Work, path: string): Steps<void> {
+function* copyWhole(work: Work, path: string): Coroutine<void> {
   yield* remove(work, path)
   for (const visit of visitPaths(work.view, [path])) {
     yield* copyOne(work, visit)
@@ -151,15 +151,15 @@ function* copyWhole(work: Work, path: string): Steps<void> {
   }
 }
 
-function* copyBelow(work: Work, top: number, prefix: string): Steps<void> {
+function* copyBelow(work: Work, top: number, prefix: string): Coroutine<void> {
   for (const visit of walkTree(top)) {
     yield* copyOne(work, { ...visit, path: prefix + visit.path })
     yield
   }
 }
 
-function* copyOne(work: Work, visit: Visit): Steps<void> {
-  const facts = factsOf(visit.print)
+function* copyOne(work: Work, visit: Visit): Coroutine<void> {
+  const facts = decodeStat(visit.print)
   const parent = withParent(work, visit.path, (directory) => fs.openSync(at(directory, '.'), directoryFlags))
   if (parent === undefined) return
   const target = atBytes(parent, visit.name)
@@ -168,7 +168,7 @@ function* copyOne(work: Work, visit: Visit): Steps<void> {
       hostFs.mkdirSync(target, 0o700)
       work.directories.add(visit.path)
     } else if (!linkToTwin(work, visit, facts, target) && (yield* makeOne(work, visit, facts, target))) {
-      dress(atBytes(visit.directory, visit.name), target, facts)
+      copyOwnerAndMode(atBytes(visit.directory, visit.name), target, facts)
     }
   } catch (error) {
     // It went away while we looked.
@@ -182,9 +182,9 @@ function* copyOne(work: Work, visit: Visit): Steps<void> {
 function* makeOne(
   work: Work,
   { directory, name, print }: Visit,
-  facts: Facts,
+  facts: StatFields,
   target: string | Buffer,
-): Steps<boolean> {
+): Coroutine<boolean> {
   if (facts.kind === 'symlink') {
     hostFs.symlinkSync(fs.readlinkSync(atBytes(directory, name), { encoding: 'buffer' }), target)
     return true
@@ -193,7 +193,7 @@ function* makeOne(
     hostFs.mknodSync(target, typeBits[facts.kind] | 0o600, deviceOf(facts))
     return true
   }
-  const from = openSeen(directory, name, print)
+  const from = openIfUnchanged(directory, name, print)
   if (from === undefined) return false
   try {
     const to = hostFs.createSync(target, 0o600)
@@ -213,9 +213,10 @@ function* makeOne(
 const { S_IFIFO, S_IFSOCK, S_IFBLK, S_IFCHR } = fs.constants
 const typeBits = { fifo: S_IFIFO, socket: S_IFSOCK, block: S_IFBLK, char: S_IFCHR, directory: 0 } as const
 
-const deviceOf = ({ major, minor }: Facts): number => ((minor & 0xff) | (major << 8) | ((minor & ~0xff) << 12)) >>> 0
+const deviceOf = ({ major, minor }: StatFields): number =>
+  ((minor & 0xff) | (major << 8) | ((minor & ~0xff) << 12)) >>> 0
 
-function linkToTwin(work: Work, { path }: Visit, { links, identity }: Facts, target: string | Buffer): boolean {
+function linkToTwin(work: Work, { path }: Visit, { links, identity }: StatFields, target: string | Buffer): boolean {
   if (links < 2) return false
   const first = work.links.get(identity)
   if (first === undefined) {
@@ -236,21 +237,23 @@ function linkToTwin(work: Work, { path }: Visit, { links, identity }: Facts, tar
 }
 
 /** The deeper ones first: what is made in a directory changes its time, and may need its permission. */
-function dressDirectories(work: Work): void {
+function copyDirectoryAttributes(work: Work): void {
   for (const path of [...work.directories].toSorted().toReversed()) {
     for (const { directory, name, print } of visitPaths(work.view, [path])) {
       if (kindOf(print) !== 'directory') continue
-      withParent(work, path, (parent, own) => dress(atBytes(directory, name), atBytes(parent, own), factsOf(print)))
+      withParent(work, path, (parent, own) =>
+        copyOwnerAndMode(atBytes(directory, name), atBytes(parent, own), decodeStat(print)),
+      )
     }
   }
 }
 
 /** Owner, attributes, mode and times, in the order in which none undoes another. `to` is reached by nobody else. */
-function dress(from: string | Buffer, to: string | Buffer, facts: Facts): void {
+function copyOwnerAndMode(from: string | Buffer, to: string | Buffer, facts: StatFields): void {
   hostFs.lchownSync(to, facts.uid, facts.gid)
   writeAttributes(to, attributesText(from, 'layer'), 'layer')
   if (facts.kind !== 'symlink') hostFs.chmodSync(to, facts.mode)
   hostFs.utimesNsSync(to, facts.mtimeNs, facts.mtimeNs)
 }
 
-const lookAtTop = (top: number): Print => look(top, '')?.print ?? ''
+const statTop = (top: number): StatFingerprint => statEntry(top, '')?.print ?? ''

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { boxProgram } from '../../../sandbox/box/program.ts'
-import { type Elsewhere, type Mounted, mountsWhere } from '../../../../sys/fs/mounts.ts'
+import { findMounts, type ForeignMount, type Mounted } from '../../../../sys/fs/mounts.ts'
 import { readLink, statOf } from '../../../../sys/processes/process.ts'
 import { startProgram } from '../../../../sys/processes/start-program.ts'
 
@@ -9,8 +9,8 @@ import { startProgram } from '../../../../sys/processes/start-program.ts'
  * them there, and nobody inside can reach them. They are unmounted where they are in the way. A process with several
  * threads cannot enter a mount namespace: a small program does.
  */
-export async function dropCopies(path: string, isTree: (mount: Mounted) => boolean): Promise<void> {
-  const { others } = mountsWhere((mount) => isTree(mount) && mount.path === path)
+export async function unmountStaleCopies(path: string, isTree: (mount: Mounted) => boolean): Promise<void> {
+  const { others } = findMounts((mount) => isTree(mount) && mount.path === path)
   const copies = others.filter((one) => !one.follows && isOfBox(one.process))
   if (copies.length === 0) return
   const where = copies.flatMap(({ process, namespace }) => [String(process), namespace.replaceAll(/\D/g, '')])
@@ -31,7 +31,7 @@ const timeoutMs = 10_000
  * Whether nothing but such copies is in the way. Its walls have some of their own while they are put up: those are no
  * longer there when they stand, and that takes as long as it takes.
  */
-export const areCopies = (path: string, others: readonly Elsewhere[]): boolean =>
+export const areStaleCopies = (path: string, others: readonly ForeignMount[]): boolean =>
   others.every((one) => one.path.endsWith(path) && isOfBox(one.process, wallsDepth))
 
 /** The program that puts the walls up is started by the supervisor, and what it starts is inside. */

@@ -1,30 +1,30 @@
-import { type Change, type DiffEntry, diffEntries, exactly } from '../../../../../domain/trees/diff.ts'
+import { type Change, type DiffEntry, diffEntries, exactKey } from '../../../../../domain/trees/diff.ts'
 import type { DiffOptions } from '../../../../../ports/storage-driver.ts'
 import { byPath, diffEntry, type Entry, isLinked, isLinkedLine, parseEntry, pathOfLine } from '../entry.ts'
 import type { Manifest } from '../manifest.ts'
 
 /** What differs between two frozen trees. Lines that are equal are not even taken apart. */
-export function differences(
+export function diffManifests(
   before: Manifest,
   after: Manifest,
   { exclude = [], exact = false }: Pick<DiffOptions, 'exclude' | 'exact'> = {},
 ): Change[] {
-  const { gone, come } = differing(before, after, exclude)
+  const { gone, come } = changedLines(before, after, exclude)
   const identities = renamed(gone, come)
   const [olds, news] = [asDiff(gone, identities), asDiff(come, identities)]
   return exact ? diffEntries(asExact(olds, gone, before), asExact(news, come, after)) : diffEntries(olds, news)
 }
 
 /** How many paths differ; a rename is two. */
-export function countDifferences(before: Manifest, after: Manifest): number {
-  const { gone, come } = differing(before, after, [])
+export function countManifestDifferences(before: Manifest, after: Manifest): number {
+  const { gone, come } = changedLines(before, after, [])
   return diffEntries(asDiff(gone), asDiff(come)).length
 }
 
 type Entries = ReadonlyMap<string, Entry>
 
 /** Both are in order, and most lines are in both. The top is no part of the comparison: it has no name. */
-function differing(before: Manifest, after: Manifest, exclude: readonly string[]): { gone: Entries; come: Entries } {
+function changedLines(before: Manifest, after: Manifest, exclude: readonly string[]): { gone: Entries; come: Entries } {
   const [gone, come] = [new Map<string, Entry>(), new Map<string, Entry>()]
   const add = (entries: Map<string, Entry>, path: string, line: string): void => {
     if (path !== '.' && !isBelow(path, exclude)) entries.set(path, parseEntry(line))
@@ -57,7 +57,7 @@ function asExact(
   const first = isAny ? firstNames(manifest) : new Map<string, string>()
   const exact = (path: string): string => {
     const { kind, mtimeNs, inode } = entries.get(path) as Entry
-    return exactly(kind, mtimeNs, first.get(inode) ?? path)
+    return exactKey(kind, mtimeNs, first.get(inode) ?? path)
   }
   return new Map([...told].map(([path, entry]) => [path, { ...entry, exact: exact(path) }]))
 }

@@ -1,11 +1,11 @@
 import * as fs from 'node:fs'
 import { refusal } from '../../../../../sys/safe-fs/errors.ts'
 import type { ReadOptions } from '../../../../../ports/storage-driver.ts'
-import { readBeside } from '../gather-contents.ts'
+import { readFromFolder } from '../gather-contents.ts'
 import { entryAt, type Manifest } from '../manifest.ts'
 import { hashSteps } from '../../../../../sys/trees/content-hash.ts'
-import { runAll } from '../../../../../sys/safe-fs/coroutine.ts'
-import { damaged } from '../manifest.ts'
+import { runToCompletion } from '../../../../../sys/safe-fs/coroutine.ts'
+import { manifestDamaged } from '../manifest.ts'
 import { openObjects } from '../objects.ts'
 import type { Store } from '../store.ts'
 
@@ -13,7 +13,7 @@ import type { Store } from '../store.ts'
 const isPlain = (path: string): boolean => path.split('/').every((name) => name !== '' && name !== '.' && name !== '..')
 
 /** Of a frozen tree. */
-export function readFrozen(
+export function readFrozenFile(
   store: Store,
   manifest: Manifest,
   path: string,
@@ -26,10 +26,11 @@ export function readFrozen(
   if (link) return Buffer.from(entry.content, 'latin1')
   if (entry.size === 0) return Buffer.alloc(0)
   const object = openObjects(store.root).path(entry.content)
-  if (manifest.listed && !fs.existsSync(object)) return readBeside(entry, beside)
+  if (manifest.listed && !fs.existsSync(object)) return readFromFolder(entry, beside)
   const fd = fs.openSync(object, 'r')
   try {
-    if (runAll(hashSteps(fd)).hash !== entry.content) throw damaged(path, 'its content is not what it was')
+    if (runToCompletion(hashSteps(fd)).hash !== entry.content)
+      throw manifestDamaged(path, 'its content is not what it was')
     const bytes = Buffer.alloc(entry.size)
     fs.readSync(fd, bytes, 0, bytes.length, 0)
     return bytes

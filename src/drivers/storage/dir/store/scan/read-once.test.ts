@@ -31,7 +31,7 @@ function scanned(alone: boolean, meddling: readonly string[], mode = 0): readonl
   const program = `
     import * as fs from 'node:fs'
     import { setTimeout as sleep } from 'node:timers/promises'
-    import { look } from ${here('../../../../../sys/trees/stat.ts')}
+    import { statEntry } from ${here('../../../../../sys/trees/stat.ts')}
     import { parseEntry } from ${here('../entry.ts')}
     import { scanTree } from ${here('scan.ts')}
     async function scanned(base, meddle) {
@@ -57,7 +57,7 @@ function scanned(alone: boolean, meddling: readonly string[], mode = 0): readonl
       const twins = [...entries.values()].map(({ line }) => parseEntry(line)).filter((entry) => entry.inode === inode)
       const told = ({ path, mode, mtimeNs, links, content }) =>
         [path, mode.toString(8), mtimeNs / 1_000_000_000n, links, content].join(' ')
-      const isNow = [...entries].every(([path, { print }]) => look(top, path === '.' ? '' : path)?.print === print)
+      const isNow = [...entries].every(([path, { print }]) => statEntry(top, path === '.' ? '' : path)?.print === print)
       return { quiet, names: twins.map(told), reads, isNow }
     }
     // Until the clock of the kernel has ticked: before, it would tell the same.

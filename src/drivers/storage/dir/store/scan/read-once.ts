@@ -1,15 +1,15 @@
-import type { Steps } from '../../../../../sys/safe-fs/coroutine.ts'
-import { factsOf, identityIn, look, type Print } from '../../../../../sys/trees/stat.ts'
+import type { Coroutine } from '../../../../../sys/safe-fs/coroutine.ts'
+import { decodeStat, identityIn, statEntry, type StatFingerprint } from '../../../../../sys/trees/stat.ts'
 import type { Visit } from '../../../../../sys/trees/walk.ts'
 import { withPath } from '../entry.ts'
-import { entryOf, type ReadOptions } from './read-entry.ts'
-import type { Known } from './stat-index.ts'
+import { readEntry, type ReadOptions } from './read-entry.ts'
+import type { KnownEntry } from './stat-index.ts'
 
-export interface Reading {
+export interface ReadResult {
   /** Undefined if it is gone, or became something else: the next pass looks again. */
-  readonly now: Known | undefined
+  readonly now: KnownEntry | undefined
   /** What the kernel told before anything was done to read it. */
-  readonly seen: Print
+  readonly seen: StatFingerprint
 }
 
 /**
@@ -17,23 +17,23 @@ export interface Reading {
  * the kernel tells under all its names: that would look like the work of somebody else. So it is read under the first
  * name alone, and the others have what was found there, as long as the kernel tells what it did when that was read.
  */
-export function readingOnce(options: ReadOptions): (visit: Visit) => Steps<Reading> {
-  const readings = new Map<string, { readonly now: Known; readonly seen: Print }>()
+export function readOncePerInode(options: ReadOptions): (visit: Visit) => Coroutine<ReadResult> {
+  const readings = new Map<string, { readonly now: KnownEntry; readonly seen: StatFingerprint }>()
   return function* (visit) {
     const { path, name, directory, print } = visit
-    if (!isLockedTwin(print)) return { now: yield* entryOf(visit, options), seen: print }
+    if (!isLockedTwin(print)) return { now: yield* readEntry(visit, options), seen: print }
     const first = readings.get(identityIn(print))
-    if (first !== undefined && look(directory, name)?.print === first.now.print) {
+    if (first !== undefined && statEntry(directory, name)?.print === first.now.print) {
       const seen = print === first.now.print ? first.seen : print
       return { now: { ...first.now, line: withPath(first.now.line, path) }, seen }
     }
-    const now = yield* entryOf(visit, options)
+    const now = yield* readEntry(visit, options)
     if (now !== undefined) readings.set(identityIn(print), { now, seen: print })
     return { now, seen: print }
   }
 }
 
-function isLockedTwin(print: Print): boolean {
-  const { kind, mode, links } = factsOf(print)
+function isLockedTwin(print: StatFingerprint): boolean {
+  const { kind, mode, links } = decodeStat(print)
   return kind === 'file' && links > 1 && (mode & 0o400) === 0
 }

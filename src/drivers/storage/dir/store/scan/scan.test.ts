@@ -9,9 +9,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freeze } from '../../snapshot.ts'
 import { entryAt, readManifest } from '../manifest.ts'
 import { openObjects } from '../objects.ts'
-import { entryOf } from './read-entry.ts'
+import { readEntry } from './read-entry.ts'
 import { readIndex } from './stat-index.ts'
-import { look } from '../../../../../sys/trees/stat.ts'
+import { statEntry } from '../../../../../sys/trees/stat.ts'
 import { openStore, type Store } from '../store.ts'
 
 let root: string
@@ -188,8 +188,8 @@ test('a file that says it has terabytes takes no more steps than one that has so
     return { content: 'x', bytes: 8 * 1024 ** 4 }
   }
   try {
-    const print = look(top, 'sparse')?.print ?? ''
-    const steps = entryOf({ path: 'sparse', name: 'sparse', directory: top, print }, { writeOut: true, read })
+    const print = statEntry(top, 'sparse')?.print ?? ''
+    const steps = readEntry({ path: 'sparse', name: 'sparse', directory: top, print }, { writeOut: true, read })
     let taken = 0
     for (; !steps.next().done; taken++) expect(taken).toBeLessThan(5000)
     expect(taken).toBeGreaterThan(0)

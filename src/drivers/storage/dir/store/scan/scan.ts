@@ -1,21 +1,28 @@
-import { type Looked, lookWithProgram } from '../../../../../sys/trees/scan-helper.ts'
-import type { Steps } from '../../../../../sys/safe-fs/coroutine.ts'
-import { politely } from '../../../../../sys/trees/run-cancellable.ts'
-import { look, type Print } from '../../../../../sys/trees/stat.ts'
+import { type ScannedTree, scanWithHelper } from '../../../../../sys/trees/scan-helper.ts'
+import type { Coroutine } from '../../../../../sys/safe-fs/coroutine.ts'
+import { runCancellable } from '../../../../../sys/trees/run-cancellable.ts'
+import { statEntry, type StatFingerprint } from '../../../../../sys/trees/stat.ts'
 import { walkTree, type Visit } from '../../../../../sys/trees/walk.ts'
-import { differing, type Differing, isAnother, type Pass, readDiffering, type ScanOptions } from './changed-entries.ts'
-import { isReadAgain, isUnchanged, recentOf } from './verify-scan.ts'
-import { readingOnce } from './read-once.ts'
-import type { Known } from './stat-index.ts'
+import {
+  type ChangedEntries,
+  collectChanged,
+  isDifferent,
+  readChanged,
+  type ScanOptions,
+  type ScanPass,
+} from './changed-entries.ts'
+import { isUnchanged, recentlyChanged, rereadMatches } from './verify-scan.ts'
+import { readOncePerInode } from './read-once.ts'
+import type { KnownEntry } from './stat-index.ts'
 
 export interface Scanned {
   /** By path, in order. */
-  readonly entries: ReadonlyMap<string, Known>
+  readonly entries: ReadonlyMap<string, KnownEntry>
   /** Whether it is the tree at one instant: nothing was written while it was read. */
   readonly quiet: boolean
 }
 
-const mostPasses = 4
+const maxPasses = 4
 
 /**
  * Reads a tree as it is. All of it is looked at, what is not known is read; then it is looked at again, until one pass
@@ -26,42 +33,42 @@ const mostPasses = 4
 export async function scanTree(top: number, options: ScanOptions): Promise<Scanned> {
   let known = options.known
   for (let pass = 1; ; pass++) {
-    const found = differing(options, pass > 1)
-    const looking = options.alone === true ? undefined : lookWithProgram(top, { ...options, ...found })
+    const found = collectChanged(options, pass > 1)
+    const looking = options.alone === true ? undefined : scanWithHelper(top, { ...options, ...found })
     // While it looks.
     const remembering = found.compareWith(known)
-    await using looked = await looking
+    await using stat = await looking
     await remembering
-    const steps = looked === undefined ? walkOnce(top, found) : readDiffering(top, found)
-    const { entries, changed } = await politely(steps, options.signal)
+    const steps = stat === undefined ? walkOnce(top, found) : readChanged(top, found)
+    const { entries, changed } = await runCancellable(steps, options.signal)
     if (options.still || (pass > 1 && changed === 0)) return { entries, quiet: true }
-    if (await isProven(entries, looked)) return { entries, quiet: true }
-    if (pass === mostPasses) return { entries, quiet: false }
+    if (await isProven(entries, stat)) return { entries, quiet: true }
+    if (pass === maxPasses) return { entries, quiet: false }
     known = () => entries
   }
 
-  async function isProven(entries: ReadonlyMap<string, Known>, looked: Looked | undefined): Promise<boolean> {
-    const recent = recentOf(entries, options)
+  async function isProven(entries: ReadonlyMap<string, KnownEntry>, stat: ScannedTree | undefined): Promise<boolean> {
+    const recent = recentlyChanged(entries, options)
     if (recent === undefined) return false
-    const isSame = looked?.isUnchanged() ?? politely(isUnchanged(top, entries), options.signal)
+    const isSame = stat?.isUnchanged() ?? runCancellable(isUnchanged(top, entries), options.signal)
     if (!(await isSame)) return false
-    return recent.length === 0 || politely(isReadAgain(top, entries, recent, options), options.signal)
+    return recent.length === 0 || runCancellable(rereadMatches(top, entries, recent, options), options.signal)
   }
 }
 
 /** One directory after the other, by ourselves. */
-function* walkOnce(top: number, { isAsBefore, options, isProof, ...known }: Differing): Steps<Pass> {
+function* walkOnce(top: number, { isAsBefore, options, isProof, ...known }: ChangedEntries): Coroutine<ScanPass> {
   const before = known.before()
-  const read = readingOnce(options)
-  const entries = new Map<string, Known>()
+  const read = readOncePerInode(options)
+  const entries = new Map<string, KnownEntry>()
   let changed = 0
-  const relocked = (path: string, print: Print): void => {
+  const relocked = (path: string, print: StatFingerprint): void => {
     const entry = entries.get(path)
     if (entry) entries.set(path, { ...entry, print })
   }
   const visits = walkTree(top, { exclude: options.exclude, mounts: options.mounts, onRelocked: relocked })
   try {
-    const first = look(top, '')
+    const first = statEntry(top, '')
     if (first) yield* add({ path: '.', name: '', directory: top, print: first.print })
     for (const visit of visits) {
       const old = before.get(visit.path)
@@ -74,9 +81,9 @@ function* walkOnce(top: number, { isAsBefore, options, isProof, ...known }: Diff
   if (isProof) for (const path of before.keys()) if (!entries.has(path)) changed += 1
   return { entries, changed }
 
-  function* add(visit: Visit): Steps<void> {
+  function* add(visit: Visit): Coroutine<void> {
     const { now, seen } = yield* read(visit)
-    if (isAnother(now, seen, before.get(visit.path))) changed += 1
+    if (isDifferent(now, seen, before.get(visit.path))) changed += 1
     if (now !== undefined) entries.set(visit.path, now)
     yield
   }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { hostFs } from '../../../../../sys/fs/host-fs.ts'
-import type { Print } from '../../../../../sys/trees/stat.ts'
+import type { StatFingerprint } from '../../../../../sys/trees/stat.ts'
 import { pathOfLine } from '../entry.ts'
 
 /**
@@ -15,21 +15,21 @@ import { pathOfLine } from '../entry.ts'
  * file is written out before it is read. Times are compared for equality only, so that a clock which is set
  * back hides nothing.
  */
-export interface Known {
-  readonly print: Print
+export interface KnownEntry {
+  readonly print: StatFingerprint
   readonly line: string
 }
 
 export interface StatIndex {
   /** Which sweep of the objects was the last before it was made: their contents may be gone since. */
   readonly sweep: string
-  readonly entries: ReadonlyMap<string, Known>
+  readonly entries: ReadonlyMap<string, KnownEntry>
 }
 
 const magic = 'aw-index 1'
 const printLength = 80
 /** No sweep is called so: nothing that is remembered with it is taken to be in the store. */
-export const nothingStored = 'none'
+export const noSweep = 'none'
 
 const none: StatIndex = { sweep: '', entries: new Map() }
 
@@ -48,7 +48,7 @@ export function readIndex(file: string): StatIndex {
   if (`${name} ${version}` !== magic) return none
   const prints = start + Number(count) * printLength
   const lines = Number(count) === 0 ? [] : text.slice(prints).split('\n')
-  const entries = lines.map((line, i): [string, Known] => {
+  const entries = lines.map((line, i): [string, KnownEntry] => {
     const from = start + i * printLength
     return [pathOfLine(line), { print: text.slice(from, from + printLength), line }]
   })
@@ -56,7 +56,7 @@ export function readIndex(file: string): StatIndex {
 }
 
 /** Written beside it and renamed. That it is whole is seen by its hash, so nobody waits for the disk. */
-export function writeIndex(file: string, temporary: string, sweep: string, entries: Iterable<Known>): void {
+export function writeIndex(file: string, temporary: string, sweep: string, entries: Iterable<KnownEntry>): void {
   const known = [...entries]
   const prints = known.map(({ print }) => print).join('')
   const lines = known.map(({ line }) => line).join('\n')

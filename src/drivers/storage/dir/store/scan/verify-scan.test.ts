@@ -2,12 +2,12 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { runAll } from '../../../../../sys/safe-fs/coroutine.ts'
+import { runToCompletion } from '../../../../../sys/safe-fs/coroutine.ts'
 import { hashSteps } from '../../../../../sys/trees/content-hash.ts'
 import type { ScanOptions } from './changed-entries.ts'
-import { isReadAgain, isUnchanged, recentOf } from './verify-scan.ts'
+import { isUnchanged, recentlyChanged, rereadMatches } from './verify-scan.ts'
 import { scanTree } from './scan.ts'
-import type { Known } from './stat-index.ts'
+import type { KnownEntry } from './stat-index.ts'
 
 /** What the kernel tells in one tick of its clock is the same: here as if it always were. */
 
@@ -34,21 +34,21 @@ function options(more: Partial<ScanOptions> = {}): ScanOptions {
   return { known: () => new Map(), flushedAt: 0, writeOut: false, exclude: ['excluded'], read, ...more }
 }
 
-const scanned = async (): Promise<Map<string, Known>> => new Map((await scanTree(top, options())).entries)
+const scanned = async (): Promise<Map<string, KnownEntry>> => new Map((await scanTree(top, options())).entries)
 
 /** What was told before, with what the kernel tells now. */
-async function asIfTold(before: ReadonlyMap<string, Known>): Promise<Map<string, Known>> {
+async function asIfTold(before: ReadonlyMap<string, KnownEntry>): Promise<Map<string, KnownEntry>> {
   const now = await scanned()
   return new Map([...before].map(([path, { line, print }]) => [path, { line, print: now.get(path)?.print ?? print }]))
 }
 
-const again = (entries: ReadonlyMap<string, Known>, paths = [...entries.keys()]): boolean =>
-  runAll(isReadAgain(top, entries, paths, options()))
+const again = (entries: ReadonlyMap<string, KnownEntry>, paths = [...entries.keys()]): boolean =>
+  runToCompletion(rereadMatches(top, entries, paths, options()))
 
 test('what did not change is the same when it is read again', async () => {
   const entries = await scanned()
   expect(again(entries)).toBe(true)
-  expect(runAll(isUnchanged(top, entries))).toBe(true)
+  expect(runToCompletion(isUnchanged(top, entries))).toBe(true)
 })
 
 test.each<[string, string, () => void]>([
@@ -79,11 +79,11 @@ test('what is gone, or something else now, is not the same', async () => {
 test('what was changed a moment ago is what is not clearly older than the flush', async () => {
   const entries = await scanned()
   const { ctimeMs } = fs.statSync(at('excluded'))
-  expect(recentOf(entries, { flushedAt: ctimeMs + 1000 })).toEqual([])
-  expect(recentOf(entries, { flushedAt: ctimeMs })).toEqual([...entries.keys()])
+  expect(recentlyChanged(entries, { flushedAt: ctimeMs + 1000 })).toEqual([])
+  expect(recentlyChanged(entries, { flushedAt: ctimeMs })).toEqual([...entries.keys()])
   fs.chmodSync(at('d/file'), 0)
   const { ctimeMs: locked } = fs.statSync(at('d/file'))
-  expect(recentOf(await scanned(), { flushedAt: locked })).toBeUndefined()
+  expect(recentlyChanged(await scanned(), { flushedAt: locked })).toBeUndefined()
   entries.set('file', { line: '', print: '' })
-  expect(recentOf(entries, { flushedAt: ctimeMs + 1000 })).toBeUndefined()
+  expect(recentlyChanged(entries, { flushedAt: ctimeMs + 1000 })).toBeUndefined()
 })
