@@ -199,7 +199,7 @@ describe.each(['same', 'ordinary'] as const)('as %s user', (user) => {
   })
 
   test('Ctrl-C cancels it, and what it did until then is kept', async () => {
-    const child = here.start('run', '--id', 'int', '--', 'sh', '-c', 'echo up; echo half > half; exec sleep 600')
+    const child = here.start('run', '--id', 'int', '--', 'sh', '-c', 'echo half > half; echo up; exec sleep 600')
     await once(child.stdout, 'readable')
     child.kill('SIGINT')
     expect(await once(child, 'exit')).toEqual([130, null])
