@@ -12,6 +12,8 @@ export interface StorageCapabilities {
   readonly diff: Cost
   /** What a snapshot of a tree is that is being written to. */
   readonly live: 'atomic' | 'fuzzy'
+  /** Whether a snapshot puts another directory in the place of the tree's: whoever opened that one before has an old one. */
+  readonly remounts: boolean
   /** `exchange`: the tree is replaced whole, in one step; `in place`: its files are changed one by one. */
   readonly restore: 'exchange' | 'in place'
   /** Whether the names of one file stay names of one file when it is written to in a tree from a snapshot. */

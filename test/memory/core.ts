@@ -101,7 +101,8 @@ export function memoryCore({
     const { path } = trees.attachment(place)
     return layered ? { kind: 'overlay', path, lower: [], upper: path, work: path } : { kind: 'dir', path }
   }
-  const capabilities = { ...trees.capabilities, visibility: layered ? ('sandbox' as const) : ('host' as const) }
+  const visibility = layered ? ('sandbox' as const) : ('host' as const)
+  const capabilities = { ...trees.capabilities, visibility, remounts: layered }
   const storage = { ...trees, capabilities, usage, restore, import: importing, sync, free, attachment }
   disk.makeDirectory('/workspaces')
   const texts = memoryTexts()

@@ -13,7 +13,6 @@ import { snapshotAfter, snapshotBefore } from './snapshot-each.ts'
 import { commandOf, directoryOf } from './command.ts'
 import { findWorkspace } from '../kernel/find.ts'
 import { repairMetadata } from '../kernel/metadata.ts'
-import { hasHostPaths } from '../kernel/view.ts'
 import { append, checkpointSignal, intentFlushed, nameFields, withWorkspace } from '../kernel/operations.ts'
 import { closeLostRuns } from '../recovery/boxes.ts'
 import { assertSameWalls } from './same-walls.ts'
@@ -159,9 +158,8 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
     const command = newId(core, 'cmd')
     const before = each ? await snapshotBefore(core, request, known, command) : known
     const slotted = { ...before, slot: known.slot }
-    // A tree that only sandboxes see is made of layers, and of others after a snapshot.
-    const isLayered = !hasHostPaths(core)
-    const own = first && isLayered && before !== known ? await replanned(core, slotted, first) : first
+    const { remounts } = core.storage.capabilities
+    const own = first && remounts && before !== known ? await replanned(core, slotted, first) : first
     const data = { ...nameFields(before), ...startedData(core, input, before, { box: planned, command, own }) }
     // It answers while the log waits for the disk.
     const meeting = own === undefined ? await connectToSandbox(core, planned) : undefined
@@ -169,8 +167,8 @@ async function beginCommand(core: Core, input: Input, request: Request, id: Work
       const intent = newEvent(core, request, 'command_started', data)
       const after = await append(core, request, before, [intent], { later: true })
       const noted = intentFlushed(core)
-      // Nobody takes one between the plan and the start.
-      const starting = own && isLayered ? startOwn(core, request, slotted, own) : undefined
+      // Nobody takes a snapshot between the plan and the start.
+      const starting = own && remounts ? startOwn(core, request, slotted, own) : undefined
       await starting?.catch(() => undefined)
       const common = { command, box: planned, own, starting, meeting, variables, each, noted }
       return { workspace: { ...after, slot: known.slot }, ...common }

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs'
+import { renameSync, statSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { volume, type OpenStorage } from '../storage.ts'
 import { canBeMapped } from './host.ts'
@@ -21,6 +21,19 @@ export function capabilitiesContract(open: OpenStorage): void {
     await storage.ready(volume)
     using reached = await storage.reach(volume)
     expect(storage.capabilities.idmap).toBe(await canBeMapped(reached.path))
+  })
+
+  it('has the same directory after a snapshot, or says that it may be another', async () => {
+    const { storage } = await withVolume(open)
+    const identity = async (): Promise<string> => {
+      await storage.ready(volume)
+      using reached = await storage.reach(volume)
+      const { dev, ino } = statSync(reached.path, { bigint: true })
+      return `${dev}:${ino}`
+    }
+    const before = await identity()
+    await storage.snapshot(volume, snap(1))
+    expect(storage.capabilities.remounts || (await identity()) === before).toBe(true)
   })
 
   it('gives a reason for each thing that it cannot do', async () => {

@@ -17,6 +17,7 @@ const capabilities: StorageCapabilities = {
   fork: 'linear',
   diff: 'linear',
   live: 'atomic',
+  remounts: false,
   restore: 'exchange',
   hardlinks: true,
   dirRename: true,

@@ -57,3 +57,17 @@ it('nor from mounting it again', { timeout: 60_000 }, async () => {
     code: 'workspace_active',
   })
 })
+
+it('a snapshot comes neither between the plan of a sandbox and its start, nor keeps it from being started', async () => {
+  const home = join(mkdtempSync(join(tmpdir(), 'aw-boxes-')), 'home')
+  onTestFinished(() => endBoxes(home))
+  await using aw = await openAw({ home, env: {}, set: { 'storage.driver': 'overlay' } })
+  await aw.create({ id: 'a' })
+  const append = { id: 'a', argv: ['sh', '-c', 'echo x >> f'], snapshot: 'each-exec' as const }
+  const exitCodes = async (runs: number): Promise<unknown[]> => {
+    const all = Array.from({ length: runs }, () => collect(aw.manager.stream('exec', append)))
+    return (await Promise.all(all)).map((items) => items.at(-1)?.code)
+  }
+  expect([await exitCodes(1), await exitCodes(1), await exitCodes(4)]).toEqual([[0], [0], [0, 0, 0, 0]])
+  expect(String(await aw.manager.call('fs read', { id: 'a', path: 'work/f' }))).toBe('x\n'.repeat(6))
+})

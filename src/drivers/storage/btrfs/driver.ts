@@ -29,6 +29,7 @@ const capabilities: Omit<StorageCapabilities, 'idmap'> = {
   fork: 'constant',
   diff: isRoot ? 'changes' : 'linear',
   live: 'fuzzy',
+  remounts: false,
   restore: 'exchange',
   hardlinks: true,
   dirRename: true,

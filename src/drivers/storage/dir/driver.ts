@@ -47,6 +47,7 @@ const capabilities: Omit<StorageCapabilities, 'idmap'> = {
   fork: 'linear',
   diff: 'linear',
   live: 'fuzzy',
+  remounts: false,
   restore: 'in place',
   hardlinks: true,
   dirRename: true,

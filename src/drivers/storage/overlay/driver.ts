@@ -49,6 +49,7 @@ const capabilities: StorageCapabilities = {
   fork: 'constant',
   diff: 'changes',
   live: 'fuzzy',
+  remounts: true,
   restore: 'exchange',
   hardlinks: isRoot,
   dirRename: isRoot,
