@@ -55,9 +55,12 @@ export async function makeContent(
     return { source: { ...made.source, base: null }, imported: made.imported, place }
   }
   if (known.base !== undefined) {
-    const content = await contentOfBase(core, known.source, known.base)
     const started = await createFromBase(core, request, whole, known.base, { after: noted, later: true })
-    if (started !== undefined) return { ...content, place: whole, durable: started.durable }
+    // Not before: whoever makes the base may have ended only now. If the tree does not become durable meanwhile, that is
+    // told to whoever waits for it.
+    started?.durable.catch(() => undefined)
+    if (started !== undefined)
+      return { ...(await contentOfBase(core, known.source, known.base)), place: whole, durable: started.durable }
   }
   await noted
   using _ = await lockGroup(core, request, known.group)
