@@ -41,3 +41,14 @@ test('what keeps it from being loaded is told to each caller', async () => {
   await expect(driver.add(1, 2)).rejects.toThrow('gone')
   await expect(collect(driver.count(3))).rejects.toThrow('gone')
 })
+
+test('it may be awaited and shown, which loads nothing', async () => {
+  let loads = 0
+  const driver = lazy(async () => {
+    loads++
+    return port
+  }, 'count')
+  expect(await Promise.resolve(driver)).toBe(driver)
+  expect(String(Reflect.get(driver, Symbol.toStringTag))).toBe('undefined')
+  expect(loads).toBe(0)
+})

@@ -12,6 +12,8 @@ export function lazy<T extends Record<keyof T, Method>>(load: () => Promise<T>, 
   const driver = (): Promise<T> => (loaded ??= load())
   return new Proxy({} as T, {
     get(_, key) {
+      // Whatever is awaited is asked for this first, and would call it: what has one is taken for a promise.
+      if (key === 'then' || typeof key === 'symbol') return undefined
       const name = key as keyof T
       if (!streams.includes(name as StreamsOf<T>)) return async (...given: never[]) => (await driver())[name](...given)
       return async function* (...given: never[]) {
