@@ -39,7 +39,10 @@ export interface SandboxDriver extends AsyncDisposable {
    *
    * @param trees what trees are like where it will be
    */
-  check(spec: Omit<SandboxSpec, 'attachment'>, trees: Pick<StorageCapabilities, 'idmap' | 'owner'>): Promise<void>
+  check(
+    spec: Omit<SandboxSpec, 'attachment'>,
+    trees: Pick<StorageCapabilities, 'visibility' | 'idmap' | 'owner'>,
+  ): Promise<void>
   /**
    * Decides how the spec is enforced: walls, mounts, limits, network, and the programs that make them. Rejects with
    * `sandbox_unenforceable` if a part of it cannot be. Starts nothing.

@@ -150,3 +150,13 @@ describe('none', () => {
     await expect(startPlanned(driver, 'box_1', { ...spec, ...more })).rejects.toEqual(code('sandbox_unenforceable'))
   })
 })
+
+it('a tree that has no path on the host is refused before it is there', async () => {
+  const trees = { visibility: 'sandbox', idmap: false, owner: isRoot ? 65_534 : undefined } as const
+  for (const level of ['guarded', 'none'] as const) {
+    const { driver, spec } = opened(level)
+    const { attachment: _, ...walls } = spec
+    await driver.check(walls, { ...trees, visibility: 'host' })
+    await expect(driver.check(walls, trees)).rejects.toEqual(code('sandbox_unenforceable'))
+  }
+})

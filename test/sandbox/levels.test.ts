@@ -9,7 +9,7 @@ const files = {
   exec: 23,
   limits: 15,
   ends: 25,
-  guarded: 16,
+  guarded: 17,
   trees: 23,
 } as const
 

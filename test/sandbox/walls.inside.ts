@@ -188,10 +188,10 @@ describe('the tree', () => {
   it('is never run as root: one that would belong to root is refused before it is there', async () => {
     const { driver, spec } = place()
     const { attachment: _, ...walls } = spec
-    const checked = driver.check(walls, { idmap: false, owner: isRoot ? 0 : undefined })
+    const checked = driver.check(walls, { visibility: 'host', idmap: false, owner: isRoot ? 0 : undefined })
     if (!isRoot) return checked
     await expect(checked).rejects.toMatchObject({ code: 'sandbox_unenforceable', data: { owner: 0 } })
-    await driver.check(walls, { idmap: true, owner: 0 })
+    await driver.check(walls, { visibility: 'host', idmap: true, owner: 0 })
   })
 
   it('is the one that was planned for: another one at its path is refused at the start', async () => {

@@ -1,7 +1,7 @@
 import { AwError, toAwError } from '../../domain/errors.ts'
 import type { Network } from '../../domain/sandbox/spec.ts'
 import type { SandboxDriver, SandboxSpec } from '../../ports/sandbox-driver.ts'
-import { hostViewUser, planHostView } from './box/start/host-view.ts'
+import { hostViewUser, planHostView, treeNotOnHost } from './box/start/host-view.ts'
 import { futureOwner } from './box/start/user.ts'
 import { ensureRunDirectory } from './box/record.ts'
 import { boxDriver, type BoxOptions, type FoundTools, type LevelPlan } from './box-driver.ts'
@@ -27,6 +27,7 @@ export function hostViewDriver(options: BoxOptions, level: HostViewLevel): Sandb
 
   function check(...[spec, trees]: Parameters<SandboxDriver['check']>): void {
     decide(spec)
+    if (trees.visibility !== 'host') throw treeNotOnHost(isolation)
     hostViewUser(futureOwner(trees), spec, isolation)
   }
 

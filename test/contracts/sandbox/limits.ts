@@ -19,7 +19,7 @@ export function limitsContract(open: OpenSandbox): void {
     const subject = await open()
     const { driver } = subject
     const { attachment: _, ...spec } = subject.spec
-    const trees = { idmap: false, owner: subject.owner }
+    const trees = { visibility: 'host' as const, idmap: false, owner: subject.owner }
     await driver.check(spec, trees)
     await expect(driver.check({ ...spec, limits: { wall_ms: 0 } }, trees)).rejects.toEqual(code('invalid_input'))
     const brokers = [{ name: 'model', upstream: 'https://api.example.com', headers: {} }]

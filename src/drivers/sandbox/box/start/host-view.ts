@@ -186,7 +186,7 @@ function assertBinds(binds: SandboxSpec['binds'], level: 'none' | 'guarded', { u
   }
 }
 
-const treeNotOnHost = (level: string): AwError =>
+export const treeNotOnHost = (level: string): AwError =>
   new AwError('sandbox_unenforceable', `The level ${level} cannot show a workspace that has no path on the host`, {
     hint: 'Use the isolation namespace',
   })
