@@ -19,7 +19,8 @@ import type { Attachment } from './storage-driver.ts'
  * **Plan once.** `plan` makes every decision, and `start` carries out exactly that: it takes the plan and no spec. A plan
  * is plain data: it holds nothing open, costs nothing to drop, and can wait while its intent is written to the log. What
  * may change in the meantime is checked at the start: the tree must be the one that was planned for, each name that is
- * protected must still be something that can be mounted on, and one that has gone since gets a placeholder.
+ * protected must still be something that can be mounted on, one that has gone since gets a placeholder, and one that has
+ * come since is protected.
  *
  * **What a command gets**: the tree at `spec.mount` (on levels without a mount of their own at its own path or, where root
  * runs it as a user who cannot get there, at one on a stage: `pwd` tells), descriptors 0 to 2 and no other, the

@@ -205,6 +205,17 @@ describe('the tree', () => {
     expect(await driver.list()).toEqual([])
   })
 
+  it('is protected as it is at the start: what has come since the plan is held, too', async () => {
+    const { driver, spec, make } = place()
+    const plan = await driver.plan({ ...spec, protectWithin: ['.git/hooks', '.git/config', '.mcp.json'] })
+    make('.git/config', 'text')
+    make('.mcp.json', 'text')
+    await using box = await driver.start('box_1', plan)
+    const said = await sh(box, 'echo x > .git/config; echo x > .mcp.json; touch .git/hooks/pre-commit .git/HEAD')
+    expect(said.match(/Read-only/g)).toHaveLength(3)
+    expect(await sh(box, 'cat .git/config .mcp.json; ls .git')).toBe('texttextHEAD\nconfig\nhooks\n')
+  })
+
   it('is the one that the box was started on: another one at its path is refused', async () => {
     const [box, { tree, base }] = await started()
     fs.renameSync(tree, join(base, 'moved'))

@@ -24,6 +24,8 @@ export interface PlannedMounts {
   readonly protect: readonly MountedName[]
   /** Binds whose target is in the tree. */
   readonly within: readonly (MountedName & { readonly source: string; readonly writable: boolean })[]
+  /** What of `protectWithin` there was nothing to hold of, as it was given. */
+  readonly absent: readonly string[]
   /** What of `protectWithin` is held otherwise, or not at all, and why. */
   readonly notes: readonly string[]
 }
@@ -36,7 +38,8 @@ export function assertMountPlaces(spec: Omit<SandboxSpec, 'attachment'>): void {
 
 /** `sandbox_unenforceable` or `invalid_input` for what cannot be mounted; makes nothing. */
 export function planMounts(spec: SandboxSpec, find: TreeLookup): PlannedMounts {
-  const held = (spec.protectWithin ?? []).map((name) => planProtectedIfPresent(find, name))
+  const held = (spec.protectWithin ?? []).map((given) => ({ given, ...planProtectedIfPresent(find, given) }))
+  const absent = held.flatMap(({ given, name }) => (name === undefined ? [given] : []))
   const protect = [
     ...spec.protect.map((name) => planMountedName(find, name)),
     ...held.flatMap(({ name }) => (name === undefined ? [] : [name])),
@@ -47,13 +50,14 @@ export function planMounts(spec: SandboxSpec, find: TreeLookup): PlannedMounts {
       const planned = planMountedName(find, target.slice(spec.mount.length + 1), 'directory')
       return { ...planned, source, writable }
     })
-  return { protect, within, notes: held.flatMap(({ note }) => note ?? []) }
+  return { protect, within, absent, notes: held.flatMap(({ note }) => note ?? []) }
 }
 
 /** The same mounts on the tree as it is now: a name may have come or gone since the plan. Makes nothing. */
-export function mountsNow({ notes, ...planned }: PlannedMounts, find: TreeLookup): PlannedMounts {
+export function mountsNow(planned: PlannedMounts, find: TreeLookup): PlannedMounts {
   const now = <T extends MountedName>(name: T): T => ({ ...name, missing: isMissing(find, name) })
-  return { notes, protect: planned.protect.map(now), within: planned.within.map(now) }
+  const come = planned.absent.flatMap((given) => planProtectedIfPresent(find, given).name ?? [])
+  return { ...planned, protect: [...planned.protect.map(now), ...come], within: planned.within.map(now) }
 }
 
 /** Names that have to be made before they can be mounted on. */
