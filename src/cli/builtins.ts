@@ -104,7 +104,7 @@ export const builtins: readonly Builtin[] = [
   {
     name: 'init',
     summary: 'Choose how this home keeps its trees, or make a btrfs pool for it',
-    usage: 'aw init [--storage auto|btrfs|overlay|dir] [--size SIZE] [--check]',
+    usage: `aw init [--storage ${storageChoices.join('|')}] [--size SIZE] [--check]`,
     details:
       'A home sets itself up when it is first used; this is to choose, as long as it holds no tree. Where the home is ' +
       'not on btrfs, --storage btrfs lets root make a pool: a btrfs in a sparse image file of the home, mounted at its ' +

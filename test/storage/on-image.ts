@@ -113,5 +113,7 @@ function resultsIn(file: string): Results {
       .filter(({ status }) => status === 'failed')
       .map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages.join('\n')}`),
   ])
+  // A misspelt file, or a name that matches nothing, must not look like success.
+  if (numPassedTests === 0 && failures.length === 0) return { passed: 0, failures: ['No test ran'] }
   return { passed: numPassedTests, failures }
 }
