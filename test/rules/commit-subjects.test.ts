@@ -46,9 +46,9 @@ const tooLong = (subject: string): string[] =>
   subject.length > most ? [`${subject}: ${subject.length} characters, and ${most} are the most`] : []
 
 test('commit subjects have at most 72 characters', () => {
-  if (existsSync(join(root, '.git'))) expect(subjects(root).flatMap(tooLong)).toEqual([])
   // A tarball has no history to check.
-  else expect(existsSync(join(root, '.git'))).toBe(false)
+  const history = existsSync(join(root, '.git')) ? subjects(root) : []
+  expect(history.flatMap(tooLong)).toEqual([])
 })
 
 test('the rule finds a long subject', () => {
